@@ -12,7 +12,7 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
     /// identifier of the batch in `Idempotency-Key`.
     ///
     /// A 2xx response means that the batch has arrived. After 408, 425, 429, a 5xx response and a failure it is sent again, not
-    /// before the response's `Retry-After`. Any other response refuses it.
+    /// before the response's `Retry-After`. After 413 its halves are sent. Any other response refuses it.
     ///
     /// No monitor records or counts these requests, also when one is started on the client.
     /// - Parameters:
@@ -22,7 +22,8 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
     ///   - limits: The sizes and times.
     ///   - timeout: The time limit of one sending.
     ///   - logger: The logger of the warning; nil for none.
-    /// - Throws: `HTTPDNSClientError` with code `configuration` for a text that is no http or https URL.
+    /// - Throws: `HTTPDNSClientError` with code `configuration` for a text that is no http or https URL, and for one with user
+    ///   information.
     public convenience init(
         to url: String,
         through client: HTTPDNSClient,
@@ -63,6 +64,15 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
                     hint: "use an http or https URL, such as https://collector.example/traffic"
                 )
             }
+            guard URLText.withoutUserInformation(url) == url else {
+                throw HTTPDNSClientError(
+                    code: .configuration,
+                    phase: .configuration,
+                    message:
+                        "the collector of traffic records has user information in its URL \(URLText.forErrors(url))",
+                    hint: "put the credential into a header field, such as Authorization"
+                )
+            }
             var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields)
             request.headerFields[.contentType] = "application/x-ndjson"
             request.options.timeout = HTTPDNSClient.TimeLimit(timeout)
@@ -82,7 +92,8 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
             guard status.kind != .successful else { return }
             let text = "the collector answered \(status.code)"
             guard [408, 425, 429].contains(status.code) || status.kind == .serverError else {
-                throw HTTPDNSClient.TrafficMonitor.Exporter.Refusal(text)
+                let isTooLarge = status.code == 413
+                throw HTTPDNSClient.TrafficMonitor.Exporter.Refusal(text, isTooLarge: isTooLarge)
             }
             let now = WallClock.system.now() / 1000
             throw HTTPDNSClient.TrafficMonitor.Exporter.Delay(

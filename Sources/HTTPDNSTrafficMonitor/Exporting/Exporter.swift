@@ -18,7 +18,9 @@ extension HTTPDNSClient.TrafficMonitor {
     ///
     /// Records wait in memory until a batch is full or its oldest record has waited for ``Limits/interval``. A batch that fails is
     /// sent again, with the same records and the same ``Batch/id``, after a time that doubles. Meanwhile the others wait, and
-    /// above the limits the oldest ones are dropped. A receiver that stores each identifier once gets each record once; without
+    /// above the limits the oldest ones are dropped. After 8 attempts a batch is sent in halves, which are new batches, and so
+    /// are they. A record that fails alone 8 times is dropped, once the receiver has taken another record, or after 10 minutes:
+    /// one that the receiver never takes holds up no other. A receiver that stores each identifier once gets each record once; without
     /// that, a batch whose response was lost arrives twice. A process that ends loses the records that wait: call ``close(within:)``
     /// before.
     ///
@@ -222,7 +224,7 @@ extension HTTPDNSClient.TrafficMonitor {
             do {
                 try await work.perform { [receive] in try await receive(batch) }
             } catch let refusal as Refusal {
-                outcome = .refused
+                outcome = refusal.isTooLarge ? .tooLarge : .refused
                 warn(refusal.reason)
             } catch {
                 outcome = .failed(wait: (error as? Delay)?.retryAfter)
@@ -277,15 +279,20 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
         }
     }
 
-    /// An error of a receiver that does not take a batch, now or later. The batch is dropped.
+    /// An error of a receiver that does not take a batch, now or later. The batch is dropped, or sent in halves.
     public struct Refusal: Error, CustomStringConvertible {
         /// The reason, for the log.
         public let reason: String
+        /// Whether the receiver may take the records in smaller batches: the batch is sent in halves. A single record is dropped.
+        public let isTooLarge: Bool
         /// The reason.
         public var description: String { reason }
 
         /// Creates an error.
-        public init(_ reason: String) { self.reason = reason }
+        public init(_ reason: String, isTooLarge: Bool = false) {
+            self.reason = reason
+            self.isTooLarge = isTooLarge
+        }
     }
 
     /// An error of a receiver that does not take a batch now. The batch is sent again, as after any other error.
@@ -333,6 +340,8 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
         public var exported = 0
         /// The records that were dropped: too many waited, or the receiver refused their batch, or the exporter was closed.
         public var dropped = 0
+        /// Those of ``dropped`` that failed alone again and again, or were too large alone.
+        public var undeliverable = 0
         /// The sendings that failed.
         public var failures = 0
 

@@ -156,6 +156,62 @@ struct ExportQueueTests {
         #expect(queue.counters.dropped == 3)
     }
 
+    /// Sends until nothing is left, with a receiver that fails for some calls.
+    private func run(_ queue: inout ExportQueue, fails: (Exporter.Batch) -> ExportQueue.Outcome) -> [UInt64] {
+        var (now, taken) = (start, [UInt64]())
+        for _ in 0..<1000 {
+            switch queue.next(at: now) {
+            case .end: return taken
+            case .wait(let time): now = time
+            case .send(let batch):
+                let outcome = fails(batch)
+                if case .accepted = outcome { taken += batch.records.map(\.callID) }
+                queue.sent(outcome, at: now, chance: 1)
+            }
+        }
+        return taken
+    }
+
+    @Test("A record that the receiver never takes is found by halves, and dropped", arguments: [3, 100])
+    func poison(size: Int) {
+        var queue = queue { $0.batchRecords = size }
+        for id in 1...250 { _ = queue.add(.call(UInt64(id)), bytes: 10, at: start) }
+        let taken = run(&queue) { $0.records.contains { $0.callID == 7 } ? .failed(wait: nil) : .accepted }
+        #expect(taken.sorted() == (1...250).filter { $0 != 7 })
+        #expect(queue.counters.dropped == 1 && queue.counters.undeliverable == 1 && queue.count == 0)
+        #expect(queue.counters.failures < 40 && queue.hasSent(250))
+    }
+
+    @Test("Records wait for a receiver that is away, and a single one for ten minutes")
+    func away() {
+        var (queue, now) = (queue(), start)
+        for id in 1...3 { _ = queue.add(.call(UInt64(id)), bytes: 10, at: start) }
+        while now < start + .seconds(1200) {
+            switch queue.next(at: now) {
+            case .end: return #expect(Bool(false))
+            case .wait(let time): now = time
+            case .send: queue.sent(.failed(wait: nil), at: now, chance: 1)
+            }
+        }
+        #expect(queue.count == 3 && queue.counters.dropped == 0)
+        var single = self.queue { $0.batchRecords = 1 }
+        _ = single.add(.call(1), bytes: 10, at: start)
+        let taken = run(&single) { _ in .failed(wait: nil) }
+        #expect(taken.isEmpty && single.counters.undeliverable == 1 && single.counters.failures > 12)
+    }
+
+    @Test("A batch that is too large is sent in halves at once, and a record that is too large alone is dropped")
+    func tooLarge() {
+        var queue = queue { $0.batchRecords = 8 }
+        for id in 1...8 { _ = queue.add(.call(UInt64(id)), bytes: 10, at: start) }
+        queue.flush()
+        let taken = run(&queue) { batch in
+            batch.records.count > 2 || batch.records.contains { $0.callID == 5 } ? .tooLarge : .accepted
+        }
+        #expect(taken == [1, 2, 3, 4, 6, 7, 8] && queue.counters.failures == 0)
+        #expect(queue.counters.dropped == 1 && queue.counters.undeliverable == 1 && !queue.isFlushing)
+    }
+
     @Test(
         "Above the limits the oldest waiting records are dropped, and none in flight",
         arguments: [("records", 5, 1_000), ("bytes", 1_000, 50)]

@@ -108,6 +108,7 @@ struct ExporterTests {
         arguments: [
             ("200 OK", 1, 0, 0), ("204 No Content", 1, 0, 0), ("429 Too Many Requests", 0, 0, 1),
             ("503 Service Unavailable", 0, 0, 1), ("400 Bad Request", 0, 1, 0), ("301 Moved Permanently", 0, 1, 0),
+            ("413 Content Too Large", 0, 1, 0),
         ]
     )
     func status(_ status: String, exported: Int, dropped: Int, failures: Int) async throws {
@@ -192,9 +193,13 @@ struct ExporterTests {
         #expect(attempts.all == [1, 2] && exporter.counters.exported == 1)
     }
 
-    @Test("A collector without a valid URL is refused")
+    @Test("A collector without a valid URL, or with user information in it, is refused")
     func url() async throws {
         let client = try await HTTPDNSClient()
+        let secret = #expect(throws: HTTPDNSClientError.self) {
+            try Exporter(to: "https://user:canary@collector.test/a", through: client)
+        }
+        #expect(secret?.code == .configuration && secret.map { "\($0)".contains("canary") } == false)
         let error = #expect(throws: HTTPDNSClientError.self) { try Exporter(to: "collector.test", through: client) }
         #expect(error?.code == .configuration && error?.hint?.contains("https://") == true)
         try await client.shutdown()
