@@ -14,7 +14,15 @@ extension HTTPDNSClient.TrafficMonitor {
         /// The share of the calls that are recorded. Counters count all calls.
         public var sampling = Sampling.all
         /// The secrets that are replaced before a record is stored.
-        public var redaction = Redaction()
+        public var redaction = HTTPDNSClient.Redaction.standard
+        /// The condition on calls whose bodies are not stored; nil for none. The head of the caller's request must decide.
+        public var withholdsBodies: HTTPDNSClient.RequestPredicate?
+        /// A function that changes a record before it is stored, written or exported, and returns whether it is kept; nil, the
+        /// default, for none. The record has been redacted.
+        ///
+        /// It is called once for each record, in the task that ends the call, before that task gets the end of the body. It must
+        /// not block. The counters count the call in any case.
+        public var edit: (@Sendable (_ record: inout Record) -> Bool)?
         /// The most bytes of a request body that are stored. Zero, the default, stores no request body.
         ///
         /// Bodies in memory are stored. A body from a file or a stream is not.
@@ -38,7 +46,7 @@ extension HTTPDNSClient.TrafficMonitor {
         public init() {}
 
         func check() throws(HTTPDNSClientError) {
-            for condition in [includes, excludes, redaction.withholdsBodies].compactMap(\.self) {
+            for condition in [includes, excludes, withholdsBodies].compactMap(\.self) {
                 guard condition.readsHeadOnly else {
                     throw Self.refusal(
                         "the condition \"\(condition.description)\" of a traffic monitor needs a body or a closure",

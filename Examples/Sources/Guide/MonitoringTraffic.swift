@@ -37,9 +37,13 @@ enum MonitoringTraffic {
         settings.excludes = .path("/health")
         settings.sampling = HTTPDNSClient.TrafficMonitor.Sampling(share: 0.1, seed: 7)
 
-        settings.redaction.headerFields.insert("X-Customer")
-        settings.redaction.jsonFields.insert("*number")
-        settings.redaction.withholdsBodies = .path(prefix: "/private/")
+        settings.redaction.names.formUnion(["X-Customer", "*number"])
+        settings.withholdsBodies = .path(prefix: "/private/")
+
+        settings.edit = { record in
+            record.responseBody = nil
+            return !record.url.contains("/invoices/")
+        }
 
         settings.requestBodyLimit = .kibibytes(64)
         settings.responseBodyLimit = .kibibytes(64)

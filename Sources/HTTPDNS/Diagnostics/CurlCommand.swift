@@ -17,9 +17,11 @@ extension HTTPDNSClient.Request {
     /// - A stream, and a body in memory of more than 64 KiB, are read from the standard input of the command. A file is read
     ///   where it is.
     /// - A text that is no URL is printed without anything that could be a secret, and curl fails with it.
+    /// - Fields that a redirect to another origin drops are secrets too. A body in memory that is neither a form nor JSON is
+    ///   replaced as a whole.
     /// - Parameter redaction: The secrets that are replaced by `(redacted)`.
-    public func curlCommand(redacting redaction: HTTPDNSClient.Request.Redaction = .standard) -> String {
-        CurlCommand(self, RequestRedactor(redaction)).text
+    public func curlCommand(redacting redaction: HTTPDNSClient.Redaction = .standard) -> String {
+        CurlCommand(self, Redactor(redaction, namesOfURLs: true)).text
     }
 }
 
@@ -28,12 +30,12 @@ private struct CurlCommand {
     /// The longest body that is part of the command. A single argument has at most 128 KiB on Linux.
     private static let maximumBody = 64 * 1024
 
-    private let redactor: RequestRedactor
+    private let redactor: Redactor
     private var words = ["curl"]
     /// The command that writes the body, if it is no argument.
     private var source: String?
 
-    init(_ request: HTTPDNSClient.Request, _ redactor: RequestRedactor) {
+    init(_ request: HTTPDNSClient.Request, _ redactor: Redactor) {
         self.redactor = redactor
         let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         add("globoff")
@@ -72,14 +74,22 @@ private struct CurlCommand {
         return "\(canonical.scheme)://\(canonical.authority)\(redactor.target(canonical.target))"
     }
 
+    private func value(of field: HTTPField) -> String {
+        guard redactor.isOn else { return field.value }
+        if field.name == .referer {
+            return redactor.url(ofServer: String(field.value.prefix { $0 != "?" && $0 != "#" }))
+        }
+        return HTTPDNSClient.RedirectPolicy().withholds(field) ? Redactor.mark : redactor.value(of: field)
+    }
+
     private mutating func addFields(of request: HTTPDNSClient.Request, _ canonical: HTTPDNSRewriter.CanonicalURL?) {
         let fields = request.headerFields
-        for field in fields { addField(field.name.rawName, redactor.value(of: field)) }
+        for field in fields { addField(field.name.rawName, value(of: field)) }
         if let host = request.own?.options.hostHeader { addField("Host", host) }
         if let credential = canonical?.parsed.credential, !fields.contains(.authorization),
             let field = try? BasicCredential.field(for: credential)
         {
-            addField(field.name.rawName, redactor.value(of: field))
+            addField(field.name.rawName, value(of: field))
         }
         if let coding = request.body.coding, coding == .gzip { addField("Content-Encoding", coding.name) }
         if !fields.contains(.contentType), !request.body.isEmpty || request.sendsEmptyBody {
@@ -128,7 +138,7 @@ private struct CurlCommand {
             // curl sends Content-Length: 0 for an empty body, as the client does.
             if request.sendsEmptyBody { add("data-raw", "") }
         case .bytes(let bytes):
-            let bytes = redactor.body(bytes, mediaType: type)
+            let bytes = redacted(bytes, mediaType: type)
             if bytes.count > CurlCommand.maximumBody {
                 read(from: nil, request)
             } else if request.body.coding == nil, let text = CurlCommand.text(of: bytes) {
@@ -159,23 +169,37 @@ private struct CurlCommand {
         add("data-binary", "@-")
     }
 
-    /// Returns the parts of a multipart form without the values of secret fields.
+    /// Returns a body in memory.
+    private func redacted(_ bytes: [UInt8], mediaType: String?) -> [UInt8] {
+        guard redactor.isOn, !bytes.isEmpty else { return bytes }
+        let type = mediaType.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " } }
+        let isJSON = type == nil || type == "application/json" || type?.hasSuffix("+json") == true
+        guard type == "application/x-www-form-urlencoded" || isJSON && CodableJSON(bytes) != nil else {
+            return Array(Redactor.mark.utf8)
+        }
+        let text = redactor.body(String(decoding: bytes, as: UTF8.self), mediaType: type ?? "")
+        return Array((text ?? Redactor.mark).utf8)
+    }
+
+    /// Returns the parts of a multipart form without their secrets. A file stays where it is.
     private func masked(_ pieces: [BodyPart]) -> [BodyPart] {
         guard redactor.isOn else { return pieces }
-        var isSecret = false
+        // The piece behind the head of a part is its content.
+        var head: MultipartText.Part?
         return pieces.map { piece in
+            let part = head
+            head = nil
             guard case .bytes(let bytes) = piece else { return piece }
-            if isSecret {
-                isSecret = false
-                return .bytes(Array(RequestRedactor.mark.utf8))
-            }
-            // A head of a part ends with an empty line, and the next piece is its content.
-            let head = String(decoding: bytes, as: UTF8.self)
-            if head.hasSuffix("\r\n\r\n"), let name = head.firstRange(of: "; name=\"") {
-                isSecret = redactor.isSecret(part: String(head[name.upperBound...].prefix { $0 != "\"" }))
-            }
+            if let part { return .bytes(redacted(bytes, of: part)) }
+            head = bytes.suffix(4) == Array("\r\n\r\n".utf8)[...] ? MultipartText(bytes)?.parts.last : nil
             return piece
         }
+    }
+
+    private func redacted(_ bytes: [UInt8], of part: MultipartText.Part) -> [UInt8] {
+        if let name = part.name, redactor.isSecret(part: name) { return Array(Redactor.mark.utf8) }
+        guard let text = UTF8Text.plain(bytes[...]) else { return bytes }
+        return Array((redactor.body(text, mediaType: part.mediaType) ?? Redactor.mark).utf8)
     }
 
     // MARK: words of a shell

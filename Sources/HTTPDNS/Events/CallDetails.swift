@@ -44,11 +44,14 @@ package struct CallDetails: Sendable {
         package var url: String
         /// The fields without those that the transport adds.
         package var headerFields: HTTPFields
+        /// The body, which an interceptor may have changed.
+        package var body: HTTPDNSClient.Request.Body
         private let decodesBody: Bool
 
         init(_ request: HTTPDNSClient.Request) {
             url = request.url
             headerFields = request.headerFields
+            body = request.body
             decodesBody = request.own?.options.decodesBody != false
         }
 

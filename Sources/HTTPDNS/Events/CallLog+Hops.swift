@@ -35,7 +35,8 @@ extension CallLog {
             method = request.method
             url =
                 if let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url) {
-                    "\(url.scheme)://\(url.authority)\(url.target.prefix { $0 != "?" })".escaped(limit: 120)
+                    "\(url.scheme)://\(url.authority)\(Redactor.standard.path(String(url.target.prefix { $0 != "?" })))"
+                        .escaped(limit: 120)
                 } else {
                     URLText.forErrors(request.url)
                 }

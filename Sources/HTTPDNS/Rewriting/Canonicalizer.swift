@@ -173,6 +173,6 @@ package enum URLText {
 }
 
 extension Substring {
-    /// The text as errors show a URL: on one line, and truncated.
-    fileprivate var onOneLine: String { String(self).escaped(limit: 120) }
+    /// The text as errors show a URL: on one line, truncated, and without secrets in its path.
+    fileprivate var onOneLine: String { Redactor.standard.shown(String(self)).escaped(limit: 120) }
 }

@@ -62,10 +62,12 @@ enum SpanValue {
         }
     }
 
-    /// Returns a URL without user information and fragment, and without the values of its query and of path parameters.
+    /// Returns a URL without user information and fragment, and without the values of its query, of path parameters and of
+    /// segments such as `token=...`.
     static func url(_ url: HTTPDNSRewriter.CanonicalURL) -> String {
-        let path = url.target.prefix { $0 != "?" }
-        let query = url.target.dropFirst(path.count)
+        let wholePath = url.target.prefix { $0 != "?" }
+        let query = url.target.dropFirst(wholePath.count)
+        let path = Redactor.standard.path(String(wholePath))
         var text = "\(url.scheme)://\(url.authority)"
         text += path.split(separator: "/", omittingEmptySubsequences: false).map(segment).joined(separator: "/")
         if !query.isEmpty {
@@ -77,7 +79,9 @@ enum SpanValue {
 
     private static func segment(_ text: Substring) -> String {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
-        return ([String(parts[0])] + parts.dropFirst().map(item)).joined(separator: ";")
+        // A segment may be an item too: the token of a content delivery network.
+        let first = parts[0].contains("=") ? item(parts[0]) : String(parts[0])
+        return ([first] + parts.dropFirst().map(item)).joined(separator: ";")
     }
 
     /// Returns a name with its value replaced. An item without a name is a value.

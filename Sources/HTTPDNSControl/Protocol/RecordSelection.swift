@@ -103,6 +103,7 @@ extension RecordSelection {
             if length > maximum {
                 isTruncated = isTruncated || keepsBodies
                 (record.requestBody, record.responseBody) = (nil, nil)
+                for index in record.hops.indices { record.hops[index].requestBody = nil }
                 length = ControlReply.length(of: record)
             }
             guard length <= maximum - bytes else {

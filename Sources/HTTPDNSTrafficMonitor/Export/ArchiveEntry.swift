@@ -48,8 +48,8 @@ extension HTTPArchive.Entry {
         )
         request.headersSize = hop.bytes.requestHead ?? -1
         // A redirect may have dropped the body.
-        if let body = record.requestBody, let text = body.text, hop.method == record.method, hop.bytes.requestBody != 0
-        {
+        let callers = hop.method == record.method ? record.requestBody : nil
+        if let body = hop.requestBody ?? callers, let text = body.text, !text.isEmpty, hop.bytes.requestBody != 0 {
             request.postData = HTTPArchive.PostData(mimeType: body.mediaType ?? "", text: text)
         }
         return request

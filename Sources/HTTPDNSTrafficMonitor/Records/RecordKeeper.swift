@@ -33,10 +33,12 @@ final class RecordKeeper: Sendable {
 
     var records: [HTTPDNSClient.TrafficMonitor.Record] {
         let now = time.now()
-        return state.withLock { state in
+        // The copy is of one reference: the records are copied without the lock, which every call takes.
+        let ring = state.withLock { state in
             state.ring.removeOld(at: now)
-            return state.ring.records
+            return state.ring
         }
+        return ring.records
     }
 
     var storedBytes: Int { state.withLock { $0.ring.bytes } }
@@ -52,14 +54,16 @@ final class RecordKeeper: Sendable {
         let isChosen = state.withLock { [maximum = settings.maximumHosts, sampling = settings.sampling] state in
             let number = UInt64(state.counters.calls.calls)
             state.counters.add(call, targets, maximum: maximum)
-            guard sampling.includes(call, number: number) else { return false }
-            state.counters.records += 1
-            return true
+            return sampling.includes(call, number: number)
         }
         guard isChosen else { return }
-        let record = maker.record(of: call, details, targets)
+        var record = maker.record(of: call, details, targets)
+        if let edit = settings.edit, !edit(&record) { return }
         let (size, now) = (record.estimatedBytes, time.now())
-        state.withLock { $0.ring.append(record, bytes: size, at: now) }
+        state.withLock { [record] state in
+            state.counters.records += 1
+            state.ring.append(record, bytes: size, at: now)
+        }
         settings.files?.append(record, bytes: size)
         settings.exporter?.append(record, bytes: size)
     }

@@ -27,7 +27,7 @@ struct RecordMaker: Sendable {
         _ targets: [HopTarget]
     ) -> HTTPDNSClient.TrafficMonitor.Record {
         let elapsed = SystemTimeSource().now() - call.start
-        let bodies = bodies(of: call, details)
+        let isWithheld = settings.withholdsBodies?.matchesHead(of: details.request) ?? false
         return Monitor.Record(
             callID: call.callID,
             startTime: clock.now() - elapsed.wholeNanoseconds / 1_000_000,
@@ -42,10 +42,14 @@ struct RecordMaker: Sendable {
             retries: call.retries,
             bodyBytes: call.bodyBytes,
             isBodyComplete: call.isBodyComplete,
-            requestBody: bodies.request,
-            responseBody: bodies.response,
+            requestBody: requestBody(details.request, isWithheld: isWithheld),
+            responseBody: responseBody(call, details, isWithheld: isWithheld),
             // By index: an element in a parameter would be a copy of a hop.
-            hops: targets.indices.map { hop(call.hops[$0], details.hops[$0], targets[$0], of: call) }
+            hops: targets.indices.map { index in
+                var hop = hop(call.hops[index], details.hops[index], targets[index], of: call)
+                hop.requestBody = changedBody(details.hops[index].request, details.request, isWithheld: isWithheld)
+                return hop
+            }
         )
     }
 
@@ -70,7 +74,9 @@ struct RecordMaker: Sendable {
         _ target: HopTarget,
         of call: HTTPDNSClient.CallRecord
     ) -> HTTPDNSClient.TrafficMonitor.Hop {
-        Monitor.Hop(
+        // The fields and the body are those of the stored response.
+        let status = hop.cacheSource == .validated ? details.response?.status ?? hop.status : hop.status
+        return Monitor.Hop(
             number: hop.number,
             offset: hop.start - call.start,
             duration: hop.duration,
@@ -81,8 +87,8 @@ struct RecordMaker: Sendable {
             isAnsweredInProcess: hop.isAnsweredInProcess,
             cacheSource: hop.cacheSource?.description,
             isMerged: hop.isMerged,
-            status: hop.status?.code,
-            reason: redactor.text(hop.status?.reasonPhrase ?? ""),
+            status: status?.code,
+            reason: redactor.text(status?.reasonPhrase ?? ""),
             responseFields: redactor.fields(details.response?.headerFields ?? [:]),
             version: hop.isAnsweredInProcess ? nil : hop.version?.description,
             tls: hop.isAnsweredInProcess
@@ -137,29 +143,48 @@ struct RecordMaker: Sendable {
 
     // MARK: bodies
 
-    private func bodies(
-        of call: HTTPDNSClient.CallRecord,
-        _ details: CallDetails
-    ) -> (request: HTTPDNSClient.TrafficMonitor.Body?, response: HTTPDNSClient.TrafficMonitor.Body?) {
-        let isWithheld = settings.redaction.withholdsBodies?.matchesHead(of: details.request) ?? false
-        return (
-            requestBody(details.request, isWithheld: isWithheld), responseBody(call, details, isWithheld: isWithheld)
-        )
-    }
-
     private func requestBody(
         _ request: HTTPDNSClient.Request,
         isWithheld: Bool
     ) -> HTTPDNSClient.TrafficMonitor.Body? {
-        let (limit, length) = (settings.requestBodyLimit.bytes, request.body.declaredLength)
-        guard limit > 0, length != 0, let start = request.body.startInMemory(upTo: limit) else { return nil }
+        requestBody(request.body, request.headerFields, isWithheld: isWithheld)
+    }
+
+    private func requestBody(
+        _ body: HTTPDNSClient.Request.Body,
+        _ fields: HTTPFields,
+        isWithheld: Bool
+    ) -> HTTPDNSClient.TrafficMonitor.Body? {
+        let (limit, length) = (settings.requestBodyLimit.bytes, body.declaredLength)
+        guard limit > 0, length != 0, let start = body.startInMemory(upTo: limit) else { return nil }
         return BodyText(
             start: start,
             length: length,
-            mediaType: request.headerFields[.contentType] ?? request.body.contentType,
+            mediaType: fields[.contentType] ?? body.contentType,
             // A body that the client compresses is read before that.
-            isCoded: request.headerFields.contains(.contentEncoding)
+            isCoded: fields.contains(.contentEncoding)
         ).body(isWithheld: isWithheld, redactor)
+    }
+
+    /// Returns the body of a hop; nil for that of the caller's request.
+    private func changedBody(
+        _ sent: CallDetails.SentRequest,
+        _ request: HTTPDNSClient.Request,
+        isWithheld: Bool
+    ) -> HTTPDNSClient.TrafficMonitor.Body? {
+        let limit = settings.requestBodyLimit.bytes
+        guard limit > 0 else { return nil }
+        let (start, own) = (sent.body.startInMemory(upTo: limit), request.body.startInMemory(upTo: limit))
+        let type = sent.headerFields[.contentType] ?? sent.body.contentType
+        let length = sent.body.declaredLength
+        let isSame = start == own && length == request.body.declaredLength
+        guard !isSame || length != 0 && type != request.headerFields[.contentType] ?? request.body.contentType else {
+            return nil
+        }
+        if let body = requestBody(sent.body, sent.headerFields, isWithheld: isWithheld) { return body }
+        var body = Monitor.Body(mediaType: type.map(redactor.text), length: length, isTruncated: length != 0)
+        if length == 0 { body.text = "" } else { body.withheld = .notInMemory }
+        return body
     }
 
     private func responseBody(

@@ -24,7 +24,7 @@ extension HTTPDNSClient.TrafficMonitor.Hop {
         // An address with its port has at most 47 characters.
         let lists = addresses.candidates.count * (MemoryLayout<String>.stride + 48) + attempts
         let texts = url.utf8.count + reason.utf8.count + (failure?.message.utf8.count ?? 0)
-        return MemoryLayout<Self>.stride + fields + lists + texts
+        return MemoryLayout<Self>.stride + fields + lists + texts + (requestBody?.storedBytes ?? 0)
     }
 
     /// Returns the bytes of fields, with what a table of them needs for each.

@@ -13,7 +13,8 @@ extension HTTPDNSClient.TrafficMonitor {
         public var length: Int64?
         /// The redacted text; nil for a binary body, and for one that is withheld.
         public var text: String?
-        /// The bytes of a binary body in base64; nil for a text, and for a body that is withheld. Secrets in them stay.
+        /// The bytes of a binary body in base64; nil for a text, and for a body that is withheld. Secrets in them stay, but for
+        /// those in the text parts of a multipart form.
         public var base64: String?
         /// Whether the stored bytes are only the start of the body.
         public var isTruncated: Bool
@@ -26,13 +27,15 @@ extension HTTPDNSClient.TrafficMonitor {
         /// A short text from a bounded set.
         public let description: String
 
-        /// The call fulfills ``HTTPDNSClient/TrafficMonitor/Redaction/withholdsBodies``.
+        /// The call fulfills ``HTTPDNSClient/TrafficMonitor/Settings/withholdsBodies``.
         public static let rule = WithheldReason(description: "rule")
         /// The bytes are in a content coding, so secrets in them cannot be found.
         public static let coded = WithheldReason(description: "coded")
         /// The bytes of a text are not valid in its charset, so secrets in them cannot be found.
         public static let invalidText = WithheldReason(description: "invalid-text")
-        /// A part of the multipart form has the name of a secret.
+        /// An interceptor has replaced the body by a stream or a file.
+        public static let notInMemory = WithheldReason(description: "not-in-memory")
+        /// A part of the multipart form has the name of a secret, or cannot be searched for secrets.
         public static let secretPart = WithheldReason(description: "secret-part")
 
         private init(description: String) { self.description = description }
@@ -74,13 +77,15 @@ struct BodyText: Sendable {
             body.withheld = .rule
         } else if isCoded {
             body.withheld = .coded
+        } else if essence.hasPrefix("multipart/") {
+            let parts = redactor.multipart(start, isTruncated: isTruncated)
+            body.text = parts.flatMap { UTF8Text.plain(isTruncated ? UTF8Text.wholeCharacters($0) : $0[...]) }
+            if body.text == nil { body.base64 = parts.map(Base64.text) }
+            if parts == nil { body.withheld = .secretPart }
         } else if let text {
             body.text = redactor.body(text, mediaType: essence)
-            if body.text == nil { body.withheld = .secretPart }
-        } else if isDeclaredText {
+        } else if UTF8Text.isDeclared(by: essence) {
             body.withheld = .invalidText
-        } else if redactor.hasSecretPart(start, mediaType: essence) {
-            body.withheld = .secretPart
         } else {
             body.base64 = Base64.text(start)
         }
@@ -91,12 +96,6 @@ struct BodyText: Sendable {
     private var essence: String {
         let essence = mediaType?.split(separator: ";").first ?? ""
         return essence.lowercased().filter { $0 != " " }
-    }
-
-    /// Whether the media type is that of a text.
-    private var isDeclaredText: Bool {
-        essence == "application/x-www-form-urlencoded" || essence.hasPrefix("text/") || essence.contains("json")
-            || essence.contains("xml")
     }
 
     /// The charset in lower case; nil when the media type has none.
@@ -117,31 +116,12 @@ struct BodyText: Sendable {
         case "utf-16", "utf-16be", "utf-16le":
             return plain(utf16Text)
         default:
-            return plain(String(validating: isTruncated ? wholeCharacters : start[...], as: UTF8.self))
+            return UTF8Text.plain(isTruncated ? UTF8Text.wholeCharacters(start) : start[...])
         }
     }
 
     /// Returns nil for a text with control characters that no text has.
-    private func plain(_ text: String?) -> String? {
-        guard let text, text.utf8.allSatisfy({ $0 >= 0x20 || $0 == 0x09 || $0 == 0x0a || $0 == 0x0d }) else {
-            return nil
-        }
-        return text
-    }
-
-    /// The bytes without the start of a character whose other bytes are not stored.
-    private var wholeCharacters: ArraySlice<UInt8> {
-        // A character has four bytes at most.
-        guard let lead = start.indices.suffix(4).last(where: { start[$0] & 0xc0 != 0x80 }) else { return start[...] }
-        let length =
-            switch start[lead] {
-            case 0xc2...0xdf: 2
-            case 0xe0...0xef: 3
-            case 0xf0...0xf4: 4
-            default: 1
-            }
-        return lead + length > start.count ? start[..<lead] : start[...]
-    }
+    private func plain(_ text: String?) -> String? { text.flatMap { UTF8Text.isPlain($0) ? $0 : nil } }
 
     private var utf16Text: String? {
         var bytes = start[...]

@@ -36,7 +36,7 @@ extension HTTPDNSClient.TrafficMonitor {
         public var bodyBytes: Int64
         /// Whether the caller read the response body to its end.
         public var isBodyComplete: Bool
-        /// The caller's request body; nil unless it is stored.
+        /// The caller's request body; nil unless it is stored. That of a hop may be another one: ``Hop/requestBody``.
         public var requestBody: Body?
         /// The response body as the caller read it; nil unless it is stored.
         public var responseBody: Body?
@@ -78,13 +78,16 @@ extension HTTPDNSClient.TrafficMonitor {
         /// The header fields of the request as it was sent, without those that the transport adds, such as `Host`. For a hop that
         /// was not sent they are those of the hop before cookies and the client's header fields.
         public var requestFields: HTTPFields
+        /// The request body of the hop, where an interceptor has changed that of the caller; nil for the caller's body, and when
+        /// request bodies are not stored.
+        public var requestBody: Body?
         /// Whether the response was made in this process, by an interceptor, the response cache, a stub or a handler.
         public var isAnsweredInProcess: Bool
         /// The part that the response cache took, such as `hit`; nil without one, see `HTTPDNSClient.CallRecord.Hop.cacheSource`.
         public var cacheSource: String?
         /// Whether the response is that to an identical request of another call, see `HTTPDNSClient.CallRecord.Hop.isMerged`.
         public var isMerged: Bool
-        /// The status; nil without a response.
+        /// The status; nil without a response. That of a stored response which the server has validated is its own, not 304.
         public var status: Int?
         /// The reason phrase; empty without a response.
         public var reason: String
@@ -197,6 +200,7 @@ extension HTTPDNSClient.TrafficMonitor.Hop {
             url: try members.decode(String.self, forKey: .url),
             route: try members.decode(String.self, forKey: .route),
             requestFields: try members.decode(HTTPFields.self, forKey: .requestFields),
+            requestBody: try members.decodeIfPresent(HTTPDNSClient.TrafficMonitor.Body.self, forKey: .requestBody),
             isAnsweredInProcess: try isSet(.isAnsweredInProcess),
             cacheSource: try members.decodeIfPresent(String.self, forKey: .cacheSource),
             isMerged: try isSet(.isMerged),

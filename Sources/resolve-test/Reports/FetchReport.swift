@@ -239,7 +239,7 @@ extension RewriteView {
     }
 
     static func redacted(_ url: String) -> String {
-        HTTPDNSClient.TrafficMonitor.Redaction().redacted(url: url)
+        Redactor.standard.url(ofServer: url)
     }
 }
 

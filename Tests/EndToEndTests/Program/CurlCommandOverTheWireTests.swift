@@ -130,7 +130,7 @@ struct CurlCommandOverTheWireTests {
     )
     func noURL(text: String) async throws {
         let folder = try TemporaryFolder()
-        for redaction in [HTTPDNSClient.Request.Redaction.off, .standard] {
+        for redaction in [HTTPDNSClient.Redaction.off, .standard] {
             let command = HTTPDNSClient.Request(url: text).curlCommand(redacting: redaction)
             let result = try await Command("sh", ["-c", "cd '\(folder.path)' && \(command)"]).run()
             #expect(result.status != 0 && result.output.isEmpty, "\(command)")

@@ -17,18 +17,26 @@ struct CurlCommandTests {
         let fields: [HTTPFields] = [
             [.authorization: "Bearer \(secret)"], [.cookie: "id=\(secret)"], [.referer: "https://a.test/?q=\(secret)"],
             [HTTPField.Name("X-Api-Key")!: secret], [HTTPField.Name("My-Session")!: secret],
-            [.proxyAuthorization: secret],
+            [.proxyAuthorization: secret], [HTTPField.Name("X-Forwarded-Auth")!: "Bearer \(secret)"],
+            [HTTPField.Name("X-Custom")!: "token:\(secret)"],
         ]
         let urls = [
             "https://me:\(secret)@one.test/", "https://one.test/?token=\(secret)",
             "https://one.test/?a=1&api_key=\(secret)",
             "https://one.test/?user%5Bpassword%5D=\(secret)", "https://one.test/a;jsessionid=\(secret)",
-            "https://one.test/#\(secret)", "https://one.test/?%2570assword=\(secret)", "no url?token=\(secret)",
+            "https://one.test/#\(secret)", "https://one.test/bcdn_token=\(secret)/a.m3u8",
+            "https://one.test/?query=%7Blogin(password:%22\(secret)%22)%7Bid%7D%7D",
+            "https://one.test/?%2570assword=\(secret)", "no url?token=\(secret)",
         ]
         let bodies: [HTTPDNSClient.Request.Body?] = [
             .text("the secret is \(secret)"), .bytes([0, 255] + Array(secret.utf8)), .form(["password": secret]),
             try? .json(["a": ["token": secret]]), try? .json([["client_secret": [secret]]]),
             .multipart([.field("password", secret), .field("a", "b")]),
+            .multipart([.file("token", path: "/tmp/a"), .field("password", secret), .field("a", "b")]),
+            .multipart([
+                .field("operations", "{\"variables\":{\"password\":\"\(secret)\"}}", contentType: "application/json")
+            ]),
+            .multipart([.field("a", "Bearer \(secret)")]),
         ]
         return fields.map { HTTPDNSClient.Request(url: "https://one.test/", headerFields: $0) }
             + urls.map { HTTPDNSClient.Request(url: $0) }
@@ -46,11 +54,30 @@ struct CurlCommandTests {
         #expect(request.curlCommand(redacting: .off).contains(Self.canary))
     }
 
+    @Test("A multipart form keeps its parts when secrets are replaced")
+    func parts() {
+        let body = HTTPDNSClient.Request.Body.multipart(
+            [.file("token", path: "/tmp/a"), .field("b", "one"), .field("password", "two"), .field("c", "three")],
+            boundary: "x"
+        )
+        let request = HTTPDNSClient.Request(method: .post, url: "https://one.test/", body: body)
+        let (plain, redacted) = (request.curlCommand(redacting: .off), request.curlCommand())
+        #expect(redacted.contains("cat /tmp/a"))
+        let mark = Self.printed("(redacted)")
+        #expect(redacted == plain.replacing("'two'", with: "'\(mark)'"))
+        #expect(plain != redacted && redacted.contains("'one'") && redacted.contains("'three'"))
+    }
+
+    /// A text as `printf` gets it.
+    private static func printed(_ text: String) -> String {
+        text.map { $0 == "(" ? "\\050" : $0 == ")" ? "\\051" : String($0) }.joined()
+    }
+
     @Test("Names of the caller's are secrets, and others stay")
     func names() {
         var request = HTTPDNSClient.Request(url: "https://one.test/?plan=gold&page=2")
         request.headerFields[.userAgent] = "app/1"
-        let command = request.curlCommand(redacting: HTTPDNSClient.Request.Redaction(names: ["plan"]))
+        let command = request.curlCommand(redacting: HTTPDNSClient.Redaction(names: ["plan"]))
         #expect(command.contains("?plan=(redacted)&page=2") && command.contains("app/1"))
         #expect(request.curlCommand().contains("plan=gold"))
     }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Bodies in the traffic monitor", .timeLimit(.minutes(5)))
 struct BodyCaptureTests {
-    private static let redactor = Redactor(Monitor.Redaction())
+    private static let redactor = Redactor.standard
 
     /// A body, and the form in which it is stored.
     struct Sample: Sendable, CustomTestStringConvertible {
@@ -211,6 +211,77 @@ struct BodyCaptureTests {
         #expect(bodies[2] == nil && bodies[3] == nil)
         #expect(stubs.requests.map(\.body).last == Array("stream".utf8))
         try await client.shutdown()
+    }
+
+    /// An interceptor that replaces bodies.
+    private struct Replacing: HTTPDNSClient.Interceptor {
+        let body: HTTPDNSClient.Request.Body
+
+        func intercept(
+            _ request: HTTPDNSClient.Request,
+            context: HTTPDNSClient.InterceptionContext,
+            next: Next
+        ) async throws -> HTTPDNSClient.Response {
+            var request = request
+            request.body = body
+            return try await next(request, context)
+        }
+    }
+
+    @Test("A HAR entry has the body that was sent, where an interceptor has changed it", arguments: [0, 1, 2])
+    func changed(kind: Int) async throws {
+        let bodies: [HTTPDNSClient.Request.Body] = [.text("changed"), .none, .stream(Chunks([[1]]))]
+        let server = try RawServer(.serve(""))
+        let settings = Monitor.Settings.with { $0.requestBodyLimit = .kibibytes(1) }
+        let monitored = try await MonitoredClient(["one.test": server.port], settings) { configuration in
+            configuration.networkInterceptors = [Replacing(body: bodies[kind])]
+        }
+        var request = HTTPDNSClient.Request(method: .post, url: "http://one.test/", body: .text("original"))
+        request.options.timeout = .seconds(60)
+        await monitored.call(request)
+        let record = try #require(monitored.monitor.records.first)
+        #expect(record.requestBody?.text == "original")
+        let entry = try #require(HTTPArchive.Entry.entries(of: record).first)
+        #expect(entry.request.postData?.text == (kind == 0 ? "changed" : nil))
+        #expect(record.hops.first?.requestBody?.withheld == (kind == 2 ? .notInMemory : nil))
+        try await monitored.client.shutdown()
+    }
+
+    @Test("The text parts of a multipart form are redacted, and its binary parts stay")
+    func multipart() {
+        func form(_ secret: String, _ more: String = "") -> [UInt8] {
+            Array(
+                """
+                --b\r
+                Content-Disposition: form-data; name="operations"\r
+                Content-Type: application/json\r
+                \r
+                {"variables":{"password":"\(secret)"}}\r
+                --b\r
+                Content-Disposition: form-data; name="0"; filename="a.png"\r
+                Content-Type: image/png\r
+                \(more)\r
+
+                """.utf8
+            ) + [0x89, 0x50, 0, 0xff] + Array("\r\n--b--\r\n".utf8)
+        }
+        func body(_ bytes: [UInt8]) -> HTTPDNSClient.TrafficMonitor.Body {
+            BodyText(
+                start: bytes,
+                length: Int64(bytes.count),
+                mediaType: "multipart/form-data; boundary=b",
+                isCoded: false
+            )
+            .body(isWithheld: false, Self.redactor)
+        }
+        #expect(body(form("canary")).base64 == Base64.text(form("(redacted)")))
+        #expect(body(form("canary", "Content-Encoding: gzip\r\n")).withheld == .secretPart)
+        let named = String(decoding: form("x").prefix { $0 != 0x89 }, as: UTF8.self).replacing(
+            "\"0\"",
+            with: "\"token\""
+        )
+        #expect(body(Array(named.utf8) + [0xff]).withheld == .secretPart)
+        #expect(body(Array("no parts".utf8) + [0xff]).withheld == .secretPart)
     }
 
     @Test("Without limits no body is stored")

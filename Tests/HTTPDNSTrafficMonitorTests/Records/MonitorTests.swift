@@ -70,6 +70,41 @@ struct MonitorTests {
         try await client.shutdown()
     }
 
+    @Test("A record is edited before it is stored, or dropped")
+    func edited() async throws {
+        let server = try RawServer(.serve("hello"))
+        let settings = Monitor.Settings.with {
+            $0.edit = { record in
+                record.hops = []
+                return !record.url.contains("/private")
+            }
+        }
+        let monitored = try await MonitoredClient(["one.test": server.port], settings)
+        for path in ["a", "private/b", "c"] { await monitored.get("http://one.test/\(path)") }
+        let (records, counters) = (monitored.monitor.records, monitored.monitor.counters)
+        #expect(
+            records.map(\.url) == ["http://one.test/a", "http://one.test/c"] && records.allSatisfy { $0.hops.isEmpty }
+        )
+        #expect(counters.calls.calls == 3 && counters.records == 2)
+        try await monitored.client.shutdown()
+    }
+
+    @Test("A validated hop has the status of the stored response, whose fields it has")
+    func validated() async throws {
+        let server = try RawServer(
+            .readHead,
+            .respond("hello", fields: "ETag: \"a\"\r\nCache-Control: max-age=0\r\n"),
+            .readHead,
+            .sendText("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n"),
+            .hang
+        )
+        let monitored = try await MonitoredClient(["one.test": server.port]) { $0.responseCache = .memory() }
+        for _ in 0..<2 { #expect(await monitored.get("http://one.test/a") == Array("hello".utf8)) }
+        let hops = monitored.monitor.records.flatMap(\.hops)
+        #expect(hops.map(\.status) == [200, 200] && hops.map(\.cacheSource) == ["miss", "validated"])
+        try await monitored.client.shutdown()
+    }
+
     @Test("A released monitor stops, and does not keep its clients")
     func released() async throws {
         let server = try RawServer(.serve("hello"))

@@ -98,7 +98,7 @@ struct SamplingTests {
     @Test("A condition that needs a body or a closure is refused", arguments: unreadable)
     func refused(_ name: String, _ condition: HTTPDNSClient.RequestPredicate) throws {
         let changes: [(inout Monitor.Settings) -> Void] = [
-            { $0.includes = condition }, { $0.excludes = condition }, { $0.redaction.withholdsBodies = condition },
+            { $0.includes = condition }, { $0.excludes = condition }, { $0.withholdsBodies = condition },
         ]
         for change in changes {
             let error = #expect(throws: HTTPDNSClientError.self) { try Monitor(.with(change)) }

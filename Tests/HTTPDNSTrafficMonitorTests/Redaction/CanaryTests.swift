@@ -64,7 +64,7 @@ struct Canaries {
         let settings = Monitor.Settings.with {
             $0.requestBodyLimit = .kibibytes(4)
             $0.responseBodyLimit = .kibibytes(4)
-            $0.redaction.withholdsBodies = .path(prefix: "/private")
+            $0.withholdsBodies = .path(prefix: "/private")
         }
         monitored = try await MonitoredClient(["one.test": server.port, "gone.test": gone.port], settings)
 

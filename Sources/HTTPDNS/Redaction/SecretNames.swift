@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-/// A set of names of secrets with stars, see ``HTTPDNSClient/Request/Redaction/names``.
-///
-/// Command lines with curl and the records of the traffic monitor are redacted with it.
+/// A set of names of secrets with stars, see ``HTTPDNSClient/Redaction/names``.
 package struct SecretNames: Sendable {
-    /// The names of common secrets in header fields, query items, forms and JSON.
-    package static let common: Set<String> = [
-        "*accesskey", "*accesskeyid", "*apikey", "*appkey", "*assertion", "*authkey", "*authorization", "*credential",
-        "*credentials", "*functionskey", "*passcode", "*passphrase", "*passwd*", "*password*", "*privatekey", "*pwd",
-        "*secret*", "*sessid", "*sessionid", "*signature", "*subscriptionkey", "*token*", "auth", "bearer",
-        "codeverifier", "cookie", "csrf", "cvc", "cvv", "jwt", "otp", "pass", "pin", "samlrequest", "samlresponse",
-        "session", "sid", "sig", "sign", "ticket", "xauth", "xsrf",
+    /// The names of common secrets.
+    static let common: Set<String> = [
+        "*accesskey", "*accesskeyid", "*accountkey", "*apikey", "*appkey", "*assertion", "*authkey", "*authorization",
+        "*credential", "*credentials", "*encryptionkey", "*functionskey", "*hmac*", "*passcode", "*passphrase",
+        "*passwd*", "*password*", "*privatekey", "*pwd", "*secret*", "*sessid", "*sessionid", "*signature*",
+        "*signingkey", "*subscriptionkey", "*token*", "auth", "authenticationinfo", "bearer", "codeverifier", "cookie",
+        "cookie2", "csrf", "cvc", "cvv", "hdnea", "hdntl", "hdnts", "jwt", "otp", "pass", "pin",
+        "proxyauthenticationinfo", "samlrequest", "samlresponse", "session", "setcookie", "setcookie2", "sid", "sig",
+        "sign", "ticket", "totp", "xauth", "xsrf",
     ]
-    /// The names of secrets in URLs that are also usual names of other values in JSON.
-    package static let commonInURLs: Set<String> = ["code", "key"]
     /// The most layers of percent-encoding that are read. A name or value with more of them counts as a secret.
     package static let maximumDecodings = 3
 
