@@ -9,7 +9,8 @@ internal import Foundation
 
 /// A log of HTTP exchanges in the format HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/).
 ///
-/// Members that the format permits and this type does not have are ignored when a file is read.
+/// Members that the format permits and this type does not have are ignored when a file is read. Members that the format demands
+/// and logs of browsers lack have a value without a meaning.
 package struct HTTPArchive: Hashable, Sendable, Codable {
     package var log: Log
 
@@ -45,8 +46,8 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
     package struct Entry: Hashable, Sendable, Codable {
         /// The time of the request in ISO 8601, with milliseconds.
         package var startedDateTime: String
-        /// The whole time, in milliseconds.
-        package var time: Double
+        /// The whole time, in milliseconds; nil for a request that had not ended.
+        package var time: Double?
         package var request: Request
         package var response: Response
         package var cache = Cache()
@@ -60,6 +61,19 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
             case startedDateTime, time, request, response, cache, timings, serverIPAddress
             // The format reserves names with an underscore for programs.
             case facts = "_httpdns"
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            startedDateTime = try members.decodeIfPresent(String.self, forKey: .startedDateTime) ?? ""
+            time = try members.decodeIfPresent(Double.self, forKey: .time)
+            request = try members.decode(Request.self, forKey: .request)
+            response = try members.decode(Response.self, forKey: .response)
+            timings =
+                try members.decodeIfPresent(Timings.self, forKey: .timings)
+                ?? Timings(dns: nil, connect: nil, ssl: nil, send: -1, wait: -1, receive: -1)
+            serverIPAddress = try members.decodeIfPresent(String.self, forKey: .serverIPAddress)
+            facts = try members.decodeIfPresent(Facts.self, forKey: .facts)
         }
 
         package init(
@@ -137,6 +151,27 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
         package var headersSize: Int64 = -1
         /// The bytes of the body; -1 when not known.
         package var bodySize: Int64
+        /// A digest of the body, by which a recording tells requests apart; nil without a body.
+        package var bodyDigest: String?
+
+        package enum CodingKeys: String, CodingKey {
+            case method, url, httpVersion, cookies, headers, queryString, postData, headersSize, bodySize
+            // The format reserves names with an underscore for programs.
+            case bodyDigest = "_bodyDigest"
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            method = try members.decode(String.self, forKey: .method)
+            url = try members.decode(String.self, forKey: .url)
+            httpVersion = try members.decodeIfPresent(String.self, forKey: .httpVersion) ?? ""
+            headers = try members.decode([Pair].self, forKey: .headers)
+            queryString = try members.decodeIfPresent([Pair].self, forKey: .queryString) ?? []
+            postData = try members.decodeIfPresent(PostData.self, forKey: .postData)
+            headersSize = try members.decodeIfPresent(Int64.self, forKey: .headersSize) ?? -1
+            bodySize = try members.decodeIfPresent(Int64.self, forKey: .bodySize) ?? -1
+            bodyDigest = try members.decodeIfPresent(String.self, forKey: .bodyDigest)
+        }
 
         package init(
             method: String,
@@ -177,6 +212,19 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
         /// The bytes of the body as received; -1 when not known.
         package var bodySize: Int64
 
+        package init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            status = try members.decode(Int.self, forKey: .status)
+            statusText = try members.decodeIfPresent(String.self, forKey: .statusText) ?? ""
+            httpVersion = try members.decodeIfPresent(String.self, forKey: .httpVersion) ?? ""
+            headers = try members.decode([Pair].self, forKey: .headers)
+            content =
+                try members.decodeIfPresent(Content.self, forKey: .content) ?? Content(size: 0, mimeType: "")
+            redirectURL = try members.decodeIfPresent(String.self, forKey: .redirectURL) ?? ""
+            headersSize = try members.decodeIfPresent(Int64.self, forKey: .headersSize) ?? -1
+            bodySize = try members.decodeIfPresent(Int64.self, forKey: .bodySize) ?? -1
+        }
+
         package init(
             status: Int,
             statusText: String,
@@ -212,6 +260,15 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
             case isIncomplete = "_incomplete"
         }
 
+        package init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            size = try members.decodeIfPresent(Int64.self, forKey: .size) ?? 0
+            mimeType = try members.decodeIfPresent(String.self, forKey: .mimeType) ?? ""
+            text = try members.decodeIfPresent(String.self, forKey: .text)
+            encoding = try members.decodeIfPresent(String.self, forKey: .encoding)
+            isIncomplete = try members.decodeIfPresent(Bool.self, forKey: .isIncomplete)
+        }
+
         package init(size: Int64, mimeType: String, text: String? = nil, encoding: String? = nil) {
             (self.size, self.mimeType, self.text, self.encoding) = (size, mimeType, text, encoding)
         }
@@ -227,6 +284,13 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
         package var send: Double
         package var wait: Double
         package var receive: Double
+
+        package init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            func time(_ key: CodingKeys) throws -> Double? { try members.decodeIfPresent(Double.self, forKey: key) }
+            (blocked, dns, connect, ssl) = (try time(.blocked), try time(.dns), try time(.connect), try time(.ssl))
+            (send, wait, receive) = (try time(.send) ?? -1, try time(.wait) ?? -1, try time(.receive) ?? -1)
+        }
 
         package init(
             blocked: Double? = nil,

@@ -14,10 +14,11 @@ public import HTTPTypes
 /// ```
 ///
 /// The file is a HAR 1.2 log, which browsers open. Each hop of a call is recorded: redirects are followed again when they are
-/// played back. A request body is not recorded, and a request that fails is not either.
+/// played back. Of a request body only a digest is recorded, and a request that fails is not recorded. Secrets are replaced, see
+/// ``Options/redaction``.
 ///
-/// A request is found by its method, its URL without the fragment, and the values of the fields in
-/// ``Options/matchedFields``. Repeated requests get their responses in the recorded order, and then the last one again. In
+/// A request is found by its method, its URL without the fragment, the digest of its body, and the values of the fields in
+/// ``Options/matchedFields``. Secrets are not compared. Repeated requests get their responses in the recorded order, and then the last one again. In
 /// place of a recorded 304, a request without a condition gets the response before it.
 public final class HTTPDNSRecording: HTTPDNSClient.Interceptor {
     /// The use of a recording.
@@ -45,6 +46,12 @@ public final class HTTPDNSRecording: HTTPDNSClient.Interceptor {
         /// The names of query items that are neither recorded nor compared, in any case and without percent-encoding. They
         /// are also removed from `Location`, `Content-Location` and `Referer`.
         public var excludedQueryItems: Set<String> = []
+        /// The secrets that are replaced by `(redacted)` in URLs, header fields and response bodies, and not compared. Numbers of
+        /// a secret in JSON become 0, and lists and objects stay, so that a response can still be decoded.
+        public var redaction = HTTPDNSClient.Redaction.standard
+        /// Whether a request must have the body of the recorded one: as JSON regardless of the order of its members, and
+        /// without its secrets. A stream, a multipart form and a body from a file are not compared.
+        public var comparesBodies = true
         /// The most bytes of a response body that are recorded. A longer body passes whole, and is recorded as incomplete.
         public var maximumBody = HTTPDNSByteCount.mebibytes(16)
 
@@ -63,7 +70,7 @@ public final class HTTPDNSRecording: HTTPDNSClient.Interceptor {
 
     /// Creates a recording. Its file is read now, unless the mode is ``Mode/record``.
     /// - Throws: ``HTTPDNSRecording/Error``: a file that cannot be read or is no HAR log, with the position; a field that
-    ///   is to be matched and excluded.
+    ///   is to be matched, and excluded or a secret.
     public convenience init(_ file: String, mode: Mode, options: Options = Options()) throws(HTTPDNSRecording.Error) {
         try self.init(file, mode: mode, options: options, clock: SystemTimeSource(), wallClock: .system)
     }
@@ -81,12 +88,17 @@ public final class HTTPDNSRecording: HTTPDNSClient.Interceptor {
         self.wallClock = wallClock
         settings = try RecordingSettings(options)
         var entries: [HTTPArchive.Entry] = []
-        if mode != .record { entries = try RecordingFile.read(file, mayBeMissing: mode == .update).log.entries }
+        if mode != .record {
+            entries = try RecordingFile.read(file, mayBeMissing: mode == .update, digest: settings.digest).log.entries
+        }
         state = Lock(try RecordingState(entries, settings, file))
     }
 
     /// The number of recorded responses, those of the file included.
     public var count: Int { state.withLock { $0.count } }
+    /// The number of entries of the file that are no responses: with a status below 200, as logs of browsers have for blocked
+    /// requests and WebSockets, or without a time. They are not played back, and stay in the file.
+    public var skippedEntries: Int { state.withLock { $0.skipped } }
 
     /// Writes the file. It is written beside its path, and renamed when it is on the disk. A body that is still being read
     /// is written as far as it was read.
@@ -110,11 +122,13 @@ public final class HTTPDNSRecording: HTTPDNSClient.Interceptor {
     ) async throws -> HTTPDNSClient.Response {
         let isConditional = request.headerFields.contains { RecordingState.conditions.contains($0.name) }
         let key = settings.key(of: request)
-        if mode != .record, let recorded = state.withLock({ $0.next(for: key, isConditional: isConditional) }) {
+        let keys = [key, key.withoutBody]
+        if mode != .record, let recorded = state.withLock({ $0.next(for: keys, isConditional: isConditional) }) {
             return recorded.response(file).asDecoded(for: request, context)
         }
         guard mode != .playBack else {
-            throw HTTPDNSRecording.Error.notRecorded(request, in: file, settings.options)
+            let isOther = key.body != nil && state.withLock { $0.hasOtherBody(key) }
+            throw HTTPDNSRecording.Error.notRecorded(key, in: file, settings.options, hasOtherBody: isOther)
         }
         let (start, date) = (clock.now(), wallClock.now())
         let received = try await next(request, context)

@@ -50,13 +50,21 @@ extension HTTPDNSRecording {
             Error(.malformed, "the file is no HAR log: \(reason)", file: file)
         }
 
-        static func notRecorded(_ request: HTTPDNSClient.Request, in file: String, _ options: Options) -> Error {
+        /// - Parameter hasOtherBody: Whether a response is recorded for another body.
+        static func notRecorded(
+            _ key: RecordingKey,
+            in file: String,
+            _ options: Options,
+            hasOtherBody: Bool
+        ) -> Error {
             let fields = options.matchedFields.map(\.rawName).joined(separator: ", ")
             return Error(
                 .notRecorded,
-                "no response is recorded for \(request.method.rawValue) \(URLText.forErrors(request.url))"
+                "no response is recorded for \(key.method) \(key.url.escaped(limit: 500))"
+                    + (hasOtherBody ? " with this body" : "")
                     + (fields.isEmpty ? "" : " with these values of \(fields)")
-                    + "; record it with the mode update",
+                    + "; record it with the mode update"
+                    + (hasOtherBody ? ", or set comparesBodies to false for a body that differs in each run" : ""),
                 file: file
             )
         }

@@ -12,8 +12,14 @@ internal import Foundation
 
 /// The file of a recording.
 enum RecordingFile {
-    /// - Parameter mayBeMissing: Whether a missing file is an empty recording.
-    static func read(_ path: String, mayBeMissing: Bool) throws(HTTPDNSRecording.Error) -> HTTPArchive {
+    /// - Parameters:
+    ///   - mayBeMissing: Whether a missing file is an empty recording.
+    ///   - digest: The digest of a body.
+    static func read(
+        _ path: String,
+        mayBeMissing: Bool,
+        digest: (HTTPArchive.PostData) -> String?
+    ) throws(HTTPDNSRecording.Error) -> HTTPArchive {
         if mayBeMissing, !FileManager.default.fileExists(atPath: path) { return HTTPArchive(entries: []) }
         let bytes: [UInt8]
         do {
@@ -25,6 +31,8 @@ enum RecordingFile {
             var archive = try JSONDecoder().decode(HTTPArchive.self, from: Data(bytes))
             // A recording has no request bodies: those of a browser's log must not get into the next file.
             for index in archive.log.entries.indices {
+                let request = archive.log.entries[index].request
+                archive.log.entries[index].request.bodyDigest = request.bodyDigest ?? request.postData.flatMap(digest)
                 archive.log.entries[index].request.postData = nil
                 archive.log.entries[index].facts = nil
             }

@@ -9,13 +9,22 @@ internal import HTTPTypes
 struct RecordingKey: Hashable, Sendable {
     let method: String
     let url: String
+    /// The digest of the body; nil for an empty one, and one that is not compared.
+    var body: String?
     /// The values of the matched header fields, in the order of the settings.
     let values: [[String]]
+
+    var withoutBody: RecordingKey {
+        var key = self
+        key.body = nil
+        return key
+    }
 }
 
 /// The options of a recording, and the entries and keys that follow from them.
 struct RecordingSettings: Sendable {
     let options: HTTPDNSRecording.Options
+    private let redactor: Redactor
     /// The names of the query items that are not recorded, in lower case.
     private let excludedItems: Set<String>
     /// The names of the query items that are not compared, in lower case.
@@ -31,6 +40,14 @@ struct RecordingSettings: Sendable {
                 "the field \(name) is in matchedFields and in excludedFields: its values are not in the file to be compared"
             )
         }
+        redactor = Redactor(options.redaction, keepsTypes: true)
+        if let name = options.matchedFields.first(where: redactor.isSecret) {
+            throw HTTPDNSRecording.Error(
+                .configuration,
+                "the field \(name) is in matchedFields, and a secret by the redaction: its values are not in the file to be "
+                    + "compared"
+            )
+        }
         self.options = options
         excludedItems = Set(options.excludedQueryItems.map { $0.lowercased() })
         uncomparedItems = excludedItems.union(options.ignoredQueryItems.map { $0.lowercased() })
@@ -40,19 +57,59 @@ struct RecordingSettings: Sendable {
     func key(of request: HTTPDNSClient.Request) -> RecordingKey {
         RecordingKey(
             method: request.method.rawValue,
-            url: RecordedURL.text(Self.canonical(request.url), without: uncomparedItems),
-            values: options.matchedFields.map { request.headerFields[values: $0] }
+            url: text(of: request.url, without: uncomparedItems),
+            body: digest(of: request),
+            values: options.matchedFields.map { name in
+                request.headerFields[fields: name].map(redactor.value)
+            }
         )
     }
 
     func key(of request: HTTPArchive.Request) -> RecordingKey {
         RecordingKey(
             method: request.method,
-            url: RecordedURL.text(Self.canonical(request.url), without: uncomparedItems),
+            url: text(of: request.url, without: uncomparedItems),
+            body: options.comparesBodies ? request.bodyDigest : nil,
             values: options.matchedFields.map { name in
-                request.headers.filter { $0.name.lowercased() == name.canonicalName }.map(\.value)
+                request.headers.filter { $0.name.lowercased() == name.canonicalName }
+                    .map { redactor.value(of: HTTPField(name: name, value: $0.value)) }
             }
         )
+    }
+
+    /// Returns a URL in one spelling, without its secrets and without some query items; other schemes than http and https stay
+    /// as they are.
+    private func text(of url: String, without names: Set<String>) -> String {
+        let canonical = (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url))?.description ?? url
+        return RecordedURL.text(redactor.url(ofServer: canonical), without: names)
+    }
+
+    /// Returns the digest of a body in memory; nil for an empty one, and one that is not compared.
+    private func digest(of request: HTTPDNSClient.Request) -> String? {
+        let type = request.headerFields[.contentType] ?? request.body.contentType
+        guard options.comparesBodies, let bytes = request.body.startInMemory(upTo: .max),
+            Int64(bytes.count) == request.body.declaredLength
+        else { return nil }
+        return digest(of: bytes, type)
+    }
+
+    /// Returns the digest of the body in a log of a browser.
+    func digest(of data: HTTPArchive.PostData) -> String? {
+        data.text.flatMap { digest(of: Array($0.utf8), data.mimeType) }
+    }
+
+    private func digest(of bytes: [UInt8], _ type: String?) -> String? {
+        let type = type.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " } } ?? ""
+        // The boundary of a multipart form is random.
+        guard !bytes.isEmpty, !type.hasPrefix("multipart/") else { return nil }
+        var compared = bytes
+        // A secret would be found from its digest, and is another one in another environment.
+        if let text = UTF8Text.plain(bytes[...]), let redacted = redactor.body(text, mediaType: type) {
+            compared = Array(redacted.utf8)
+        }
+        compared = CodableJSON(compared).flatMap { try? $0.encoded() } ?? compared
+        // Base64 has one text for each sequence of bytes.
+        return String(SHA256Hash.hexadecimal(of: Base64.text(compared)).prefix(32))
     }
 
     /// Returns the entry of a response, without its body.
@@ -65,13 +122,13 @@ struct RecordingSettings: Sendable {
         date: Int64,
         wait: Duration
     ) -> HTTPArchive.Entry {
-        let url = RecordedURL.text(Self.canonical(request.url), without: excludedItems)
+        let url = text(of: request.url, without: excludedItems)
         let exchange = response.exchanges.last
         let version = response.version.description
         let (connect, tls) = (exchange?.timings.connect, exchange?.timings.tls)
         let resolve = exchange?.resolve
         let before = [connect, tls, resolve].reduce(0) { $0 + ($1?.inMilliseconds ?? 0) }
-        return HTTPArchive.Entry(
+        var entry = HTTPArchive.Entry(
             startedDateTime: HTTPArchive.dateText(of: date),
             time: wait.inMilliseconds,
             request: HTTPArchive.Request(
@@ -102,22 +159,39 @@ struct RecordingSettings: Sendable {
             ),
             serverIPAddress: exchange.map { $0.remote.address.description }
         )
+        entry.request.bodyDigest = digest(of: request)
+        return entry
+    }
+
+    /// Returns the recorded form of a body.
+    /// - Parameter type: The media type.
+    func content(_ bytes: [UInt8], of type: String, isIncomplete: Bool) -> HTTPArchive.Content {
+        let essence = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+        guard redactor.isOn else { return RecordingState.content(bytes, of: type) }
+        if essence.hasPrefix("multipart/") {
+            guard let parts = redactor.multipart(bytes, isTruncated: isIncomplete) else {
+                // It cannot be recorded without its secrets.
+                return HTTPArchive.Content(size: Int64(bytes.count), mimeType: type)
+            }
+            return RecordingState.content(parts, of: type)
+        }
+        let characters = isIncomplete ? UTF8Text.wholeCharacters(bytes) : bytes[...]
+        guard let text = UTF8Text.plain(characters), let redacted = redactor.body(text, mediaType: essence) else {
+            return RecordingState.content(bytes, of: type)
+        }
+        return RecordingState.content(redacted == text ? bytes : Array(redacted.utf8), of: type)
     }
 
     private func recorded(_ fields: HTTPFields) -> [HTTPArchive.Pair] {
         fields.compactMap { field in
             guard !options.excludedFields.contains(field.name) else { return nil }
+            let value = redactor.value(of: field)
             let hasURL = fieldsWithURL.contains(field.name)
             return HTTPArchive.Pair(
                 field.name.rawName,
-                hasURL ? RecordedURL.text(field.value, without: excludedItems) : field.value
+                hasURL ? RecordedURL.text(value, without: excludedItems) : value
             )
         }
-    }
-
-    /// Returns a URL in one spelling; other schemes than http and https stay as they are.
-    private static func canonical(_ url: String) -> String {
-        (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url))?.description ?? url
     }
 }
 
@@ -166,7 +240,8 @@ private struct IncompleteBody: AsyncSequence, Sendable {
             }
             throw HTTPDNSRecording.Error(
                 .incompleteBody,
-                "the recording has only the start of this body: the caller read no more of it, or it was above maximumBody",
+                "the recording has only the start of this body: the caller read no more of it, it was above "
+                    + "maximumBody, or the file was exported without bodies",
                 file: file
             )
         }

@@ -33,6 +33,9 @@ struct RecordingState: Sendable {
     }
 
     private let old: [HTTPArchive.Entry]
+    private let settings: RecordingSettings
+    /// The number of old entries that are no responses.
+    private(set) var skipped = 0
     private var new: [New] = []
     private var sequences: [RecordingKey: Sequence] = [:]
 
@@ -43,7 +46,13 @@ struct RecordingState: Sendable {
         _ file: String
     ) throws(HTTPDNSRecording.Error) {
         old = entries
+        self.settings = settings
         for (index, entry) in entries.enumerated() {
+            // A blocked request, a WebSocket, an interim response, or a request that had not ended.
+            guard entry.time != nil, entry.response.status >= 200 else {
+                skipped += 1
+                continue
+            }
             let content = entry.response.content
             guard let body = Self.bytes(content) else {
                 throw .malformed(
@@ -51,19 +60,25 @@ struct RecordingState: Sendable {
                     "log.entries[\(index)].response.content.text is not \(content.encoding ?? "text")"
                 )
             }
-            guard (200...599).contains(entry.response.status) else {
-                throw .malformed(file, "log.entries[\(index)].response.status is not a number from 200 to 599")
+            guard entry.response.status <= 599 else {
+                throw .malformed(file, "log.entries[\(index)].response.status is above 599")
             }
             let response = RecordedResponse(
                 head: entry.response,
                 body: body,
-                isIncomplete: content.isIncomplete ?? false
+                isIncomplete: content.isIncomplete ?? Self.isMissing(entry)
             )
             sequences[settings.key(of: entry.request), default: Sequence()].responses.append(response)
         }
     }
 
-    var count: Int { old.count + new.count }
+    /// Whether the body of an entry was not exported. A response to HEAD and a 304 state the size of a body that they do not have.
+    private static func isMissing(_ entry: HTTPArchive.Entry) -> Bool {
+        let content = entry.response.content
+        return content.text == nil && content.size > 0 && entry.request.method != "HEAD" && entry.response.status != 304
+    }
+
+    var count: Int { old.count - skipped + new.count }
     var hasNew: Bool { !new.isEmpty }
 
     /// All entries, in the order of their responses.
@@ -71,8 +86,17 @@ struct RecordingState: Sendable {
         old
             + new.map { new in
                 var entry = new.entry
-                entry.response.content = Self.content(new.body, of: entry.response.content.mimeType)
-                entry.response.content.isIncomplete = new.isIncomplete ? true : nil
+                let type = entry.response.content.mimeType
+                let content = settings.content(new.body, of: type, isIncomplete: new.isIncomplete)
+                entry.response.content = content
+                entry.response.content.isIncomplete = new.isIncomplete || content.text == nil ? true : nil
+                // The length of the body without its secrets.
+                if !new.isIncomplete, content.size != Int64(new.body.count) {
+                    for index in entry.response.headers.indices
+                    where entry.response.headers[index].name.lowercased() == "content-length" {
+                        entry.response.headers[index].value = "\(content.size)"
+                    }
+                }
                 return entry
             }
     }
@@ -84,15 +108,20 @@ struct RecordingState: Sendable {
     ///
     /// A 304 was recorded for a request with a condition, such as that of a response cache. It says that the response before it
     /// still holds.
-    /// - Parameter isConditional: Whether the request has a condition.
-    mutating func next(for key: RecordingKey, isConditional: Bool) -> RecordedResponse? {
-        guard let sequence = sequences[key], !sequence.responses.isEmpty else { return nil }
+    /// - Parameters:
+    ///   - keys: The keys of the request, the most exact one first.
+    ///   - isConditional: Whether the request has a condition.
+    mutating func next(for keys: [RecordingKey], isConditional: Bool) -> RecordedResponse? {
+        guard let key = keys.first(where: { sequences[$0] != nil }), let sequence = sequences[key] else { return nil }
         let index = min(sequence.used, sequence.responses.count - 1)
         sequences[key]?.used += 1
         if isConditional { return sequence.responses[index] }
         return sequence.responses[...index].last { $0.head.status != 304 }
             ?? sequence.responses[index...].first { $0.head.status != 304 }
     }
+
+    /// Whether there is a response to the same request with another body.
+    func hasOtherBody(_ key: RecordingKey) -> Bool { sequences.keys.contains { $0.withoutBody == key.withoutBody } }
 
     /// Adds an entry, and returns its number.
     mutating func append(_ entry: HTTPArchive.Entry, isComplete: Bool) -> Int {
@@ -109,10 +138,10 @@ struct RecordingState: Sendable {
     mutating func end(_ number: Int, received: Int, receive: Double) {
         new[number].isIncomplete = new[number].body.count < received
         new[number].entry.timings.receive = receive
-        new[number].entry.time += receive
+        new[number].entry.time = (new[number].entry.time ?? 0) + receive
     }
 
-    private static func content(_ bytes: [UInt8], of type: String) -> HTTPArchive.Content {
+    static func content(_ bytes: [UInt8], of type: String) -> HTTPArchive.Content {
         var content = HTTPArchive.Content(size: Int64(bytes.count), mimeType: type)
         // A text keeps each of its bytes in JSON, as long as they are UTF-8 without a zero.
         if !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) {
