@@ -71,7 +71,7 @@ struct EndpointHealth {
     }
 
     private static func bits(of endpoint: HTTPDNSEndpoint) -> Int {
-        Int((endpoint.address.high &+ endpoint.address.low) &* 0x9e37_79b9_7f4a_7c15 >> 56)
+        Int(((endpoint.address.high &+ endpoint.address.low) &* 0x9e37_79b9_7f4a_7c15) >> 56)
     }
 
     func standing(
