@@ -276,7 +276,8 @@ extension HTTPDNSResolver {
         if holdsForAllClients, landed.isCurrent, !landed.isDoubted, let answer = result.answer {
             keepForAllClients(answer, key.withoutClientSubnet, &landed, jitter: jitter, by: current, at: now)
         }
-        let outcome = landed.doubt.map { FlightResult.failure($0, sentAt: result.sentAt, skippedFallback: false) } ?? result
+        let doubted = landed.doubt.map { FlightResult.failure($0, sentAt: result.sentAt, skippedFallback: false) }
+        let outcome = doubted ?? result
         flightBudget.giveBack(1)
         if case .answer = outcome, landed.isCurrent { noteUnsaved() }
         report(landed, outcome, inquiry, isRefresh: isRefresh, at: now)

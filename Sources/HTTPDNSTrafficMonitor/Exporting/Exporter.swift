@@ -340,7 +340,7 @@ extension HTTPDNSClient.TrafficMonitor.Exporter {
         public var exported = 0
         /// The records that were dropped: too many waited, or the receiver refused their batch, or the exporter was closed.
         public var dropped = 0
-        /// Those of ``dropped`` that failed alone again and again, or were too large alone.
+        /// The records of ``dropped`` that failed alone again and again, or were too large alone.
         public var undeliverable = 0
         /// The sendings that failed.
         public var failures = 0

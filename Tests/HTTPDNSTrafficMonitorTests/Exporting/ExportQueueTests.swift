@@ -200,7 +200,7 @@ struct ExportQueueTests {
         #expect(taken.isEmpty && single.counters.undeliverable == 1 && single.counters.failures > 12)
     }
 
-    @Test("A batch that is too large is sent in halves at once, and a record that is too large alone is dropped")
+    @Test("A batch that is too large is sent in halves, a record that is too large dropped")
     func tooLarge() {
         var queue = queue { $0.batchRecords = 8 }
         for id in 1...8 { _ = queue.add(.call(UInt64(id)), bytes: 10, at: start) }
