@@ -42,6 +42,7 @@ typedef int (*ccurl_close_socket_function)(void *, curl_socket_t);
 typedef curl_socket_t (*ccurl_open_socket_function)(void *, curlsocktype, struct curl_sockaddr *);
 typedef CURLcode (*ccurl_tls_context_function)(CURL *, void *, void *);
 typedef int (*ccurl_debug_function)(CURL *, curl_infotype, char *, size_t, void *);
+typedef int (*ccurl_progress_function)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 typedef int (*ccurl_socket_function)(CURL *, curl_socket_t, int, void *, void *);
 typedef int (*ccurl_timer_function)(CURLM *, long, void *);
 
@@ -107,6 +108,7 @@ static inline CURLcode ccurl_set_resolver_start_function(CURL *handle, ccurl_res
 static inline CURLcode ccurl_set_close_socket_function(CURL *handle, ccurl_close_socket_function value) { return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, value); }
 static inline CURLcode ccurl_set_tls_context_function(CURL *handle, ccurl_tls_context_function value) { return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, value); }
 static inline CURLcode ccurl_set_open_socket_function(CURL *handle, ccurl_open_socket_function value) { return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value); }
+static inline CURLcode ccurl_set_progress_function(CURL *handle, ccurl_progress_function value) { return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, value); }
 static inline CURLcode ccurl_set_debug_function(CURL *handle, ccurl_debug_function value) { return curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, value); }
 // libcurl keeps the pointer: the bytes must outlive every transfer and connection of the handle.
 static inline CURLcode ccurl_set_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {

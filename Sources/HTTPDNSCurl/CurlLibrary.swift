@@ -66,6 +66,10 @@ package enum CurlLibrary {
     /// last connection is looked for.
     package static let looksForLastConnection = (0x075800..<0x080000).contains(versionNumber)
 
+    /// Whether libcurl appends a folded first field line to memory of the handle's last response that it has freed (before 8.2).
+    /// LibcurlQuirks.md: a folded first line.
+    static let foldsIntoFreedHeader = (0x075800..<0x080200).contains(versionNumber)
+
     /// Whether libcurl loses an HTTP/2 response whose stream the server resets (RST_STREAM), when it reads both together
     /// (corrected in 8.1). LibcurlQuirks.md: early response, lost.
     package static let losesResponseBeforeReset = versionNumber < 0x080100

@@ -139,7 +139,10 @@ extension HTTPDNSClientError {
         case .tlsFailed
         where failure.message.contains("handshake failure") || failure.message.contains("protocol version"):
             negotiationHint
+        case .tlsFailed where failure.requestMayHaveBeenSent: "the server's log has its reason"
         case .tlsFailed: "check that the port speaks TLS"
+        case .clientCertificateRefused:
+            "the server's log has its reason; trust.clientCertificate must be valid and issued by an authority that it accepts"
         case .timedOut: timeoutHint(failure.phase)
         case .connectionLost:
             failure.requestMayHaveBeenSent ? "send it again only if doing it twice does no harm" : "send it again"
@@ -215,7 +218,7 @@ extension HTTPDNSClientError.Code {
         case .trustRootsMissing, .trustUnsupported, .clientCertificateUnusable, .tlsSettingsRefused:
             self = .configuration
         case .limitReached: self = .limitReached
-        case .connectFailed, .tlsFailed, .wrongPeer, .lookupDenied: self = .connectFailed
+        case .connectFailed, .tlsFailed, .clientCertificateRefused, .wrongPeer, .lookupDenied: self = .connectFailed
         case .proxyUnreachable: self = .proxyUnreachable
         case .proxyRefused: self = .proxyRefused
         case .proxyLoginRefused: self = .proxyLoginRefused

@@ -27,6 +27,11 @@ final class Connection: HeapMember {
     fileprivate(set) var chain: [HTTPDNSTransfer.PeerCertificate] = []
     /// The result of the TLS handshake; `nil` in clear text, and until a request reaches the connection.
     var tls: HTTPDNSTransfer.TLSParameters?
+    /// Whether the server asked for a client certificate in the handshake, as far as is known.
+    var asksForCertificate = false
+    /// Whether the kernel connected the socket with itself: nothing listens on the port, and the local port is the same
+    /// (RFC 9293 section 3.5, simultaneous open).
+    var isConnectedToItself = false
     /// Whether the connection was shut down. libcurl finds it dead at its next check, and closes it.
     var isShut = false { didSet { recount() } }
     /// The socket's TCP_USER_TIMEOUT; `nil` for the kernel's default.
@@ -42,6 +47,8 @@ final class Connection: HeapMember {
     var carried = CarriedTransfers()
     /// The last stream that the server processes, once it has sent GOAWAY (RFC 9113 section 6.8).
     var lastStream: UInt32? { didSet { recount() } }
+    /// Whether the server's GOAWAY requires HTTP/1.1 for the streams after the last one (RFC 9113 section 7).
+    var requiresHTTP1 = false
     /// The number of streams that the server kept when it refused others; `nil` while it has refused none. libcurl then sends
     /// no other request on the connection (7.88.1).
     private(set) var acceptedStreams: Int? { didSet { recount() } }
@@ -56,6 +63,10 @@ final class Connection: HeapMember {
     /// The number of unread bytes that are legitimate when a request is about to be sent. On a preconnected TLS 1.3 connection
     /// they are session tickets; `nil` until they are counted. After a response there are none.
     var expectedBytes: Int32? = 0
+    /// The limits that the server has announced.
+    var keepAlive = AnnouncedKeepAlive()
+    /// The time from which on it takes no other request, because its server is about to close it; `Int64.max` for none.
+    var isKeptUntil = Int64.max
     /// The number of the loop's wait after which the connection was found without unread bytes.
     fileprivate var emptyInWait = UInt64.max
     /// The index among the connections of the pin.
@@ -280,6 +291,14 @@ extension EasyHandle {
         case .http1Only, .http10Only: return true
         case .http2Only: return false
         }
+    }
+
+    /// Whether the server of the kept connection that libcurl chose is about to close it.
+    var meetsExpiredConnection: Bool {
+        guard !hasOpenedConnection, let connection, connection.keepAlive.isAnnounced else { return false }
+        // The response to this request may repeat no limit, and must be counted.
+        countsKeepAlive = true
+        return loop.now >= connection.isKeptUntil
     }
 
     /// Whether the kept connection that libcurl chose has bytes that belong to no request.

@@ -238,8 +238,8 @@ extension TransferFailure {
 
     private var isConnectionsFault: Bool {
         switch code {
-        case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .connectionLost, .lookupDenied, .transport,
-            .proxyUnreachable, .proxyRefused:
+        case .connectFailed, .tlsFailed, .clientCertificateRefused, .certificateRefused, .wrongPeer, .connectionLost,
+            .lookupDenied, .transport, .proxyUnreachable, .proxyRefused:
             return true
         case .timedOut: return phase == .connect || phase == .tls
         default: return false
@@ -250,7 +250,7 @@ extension TransferFailure {
     /// address from none.
     fileprivate var weight: Int {
         switch code {
-        case .certificateRefused: 3
+        case .certificateRefused, .clientCertificateRefused: 3
         case .tlsFailed, .proxyRefused: 2
         default: phase == .tls ? 2 : code == .timedOut ? 0 : 1
         }

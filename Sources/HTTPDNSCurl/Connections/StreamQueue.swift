@@ -246,10 +246,11 @@ extension TransportLoop {
         }
     }
 
-    /// Moves the waiting transfers of a retired pin to a new pin: its connections serve only the transfers that they carry.
+    /// Moves the waiting transfers of a retired pin to new pins: its connections serve only the transfers that they carry.
     private func leaveRetired(_ old: Pin) {
         while let handle = old.streams.popFirst() {
-            let pin = pins.acquire(old.key, at: now)
+            let key = handle.transfer.map { self.key(of: $0, at: old.key.endpoint) } ?? old.key
+            let pin = pins.acquire(key, at: now)
             pin.streams.inherit(from: old.streams)
             defer { shut(pins.release(old)) }
             do {

@@ -23,6 +23,11 @@ extension TransportLoop {
 
     func connectionClosed(_ descriptor: Int32) {
         let connection = pins.connection(descriptor)
+        // No request has reached it, and few such connections are closed.
+        if let connection, connection.localPort == 0, isConnectedToItself(descriptor) {
+            connection.isConnectedToItself = true
+            resetAtClose(descriptor)
+        }
         if let pin = pins.closed(descriptor) {
             if let connection, connection.wasEstablished { noteClosed(connection) }
             mailbox.pools.withLock { $0.closed(pin.key) }

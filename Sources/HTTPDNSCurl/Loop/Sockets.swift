@@ -46,13 +46,35 @@ func receivedBytes(of descriptor: Int32) -> Int32 {
 
 /// Returns the local port of an Internet socket; -1 when it has none.
 func localPort(of descriptor: Int32) -> Int32 {
-    // sockaddr_in6 is the longer of the two, and both have their port at the same offset.
+    // Both kinds of addresses have their port at the same offset.
+    address(of: descriptor, getsockname).map { Int32(UInt16(bigEndian: $0.sin6_port)) } ?? -1
+}
+
+/// Returns whether a socket is connected with itself: both ends have one address and port.
+func isConnectedToItself(_ descriptor: Int32) -> Bool {
+    guard let local = address(of: descriptor, getsockname), let peer = address(of: descriptor, getpeername),
+        isInternetFamily(Int32(local.sin6_family))
+    else { return false }
+    return withUnsafeBytes(of: local) { local in withUnsafeBytes(of: peer) { local.elementsEqual($0) } }
+}
+
+/// Returns an address of a socket as the longer one of IPv4 and IPv6; `nil` when it has none.
+private func address(
+    of descriptor: Int32,
+    _ name: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
+) -> sockaddr_in6? {
     var address = sockaddr_in6()
     var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
     let result = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name(descriptor, $0, &length) }
     }
-    return result == 0 ? Int32(UInt16(bigEndian: address.sin6_port)) : -1
+    return result == 0 ? address : nil
+}
+
+/// Lets the close of a connection reset it (SO_LINGER of socket(7)), so that its port is free immediately.
+func resetAtClose(_ descriptor: Int32) {
+    var value = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
 }
 
 /// The kernel's report about the bytes sent on a TCP connection (TCP_INFO, tcp(7)).

@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import CHTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 // Transfers that libcurl ends although they may continue, and that it gets once more.
 extension TransportLoop {
     /// - Returns: Whether the transfer is in progress again.
     func beginAgain(_ handle: EasyHandle, after code: CURLcode) -> Bool {
-        if handle.rejectsConnection { return retryOnFreshConnection(handle) }
+        if handle.rejectsConnection { return beginAgainElsewhere(handle) }
         if handle.isUnprocessed { return sendUnprocessed(handle) }
         if TransportLoop.connectionEnds.contains(code) { return beginAgainOnNewConnection(handle) }
         guard code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY else { return false }
@@ -29,13 +30,15 @@ extension TransportLoop {
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
 
-    /// Begins a transfer again on a connection of its own, after libcurl took a kept connection that must not carry the
-    /// request. That connection was closed, or stays for its own requests.
-    private func retryOnFreshConnection(_ handle: EasyHandle) -> Bool {
+    /// Begins a transfer again after libcurl took a kept connection that must not carry the request. That connection was closed, or
+    /// stays for its own requests. Where it certainly was closed, libcurl may choose again; otherwise the transfer gets a connection of
+    /// its own.
+    private func beginAgainElsewhere(_ handle: EasyHandle) -> Bool {
         handle.rejectsConnection = false
         guard let pin = handle.pin, !handle.hasFailed else { return false }
         curl_multi_remove_handle(multi, handle.curl)
-        handle.setConnectsFresh(true)
+        if !handle.mayTakeAnother { handle.setConnectsFresh(true) }
+        handle.mayTakeAnother = false
         handle.setResolveList(removals: [], pin)
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
@@ -43,9 +46,9 @@ extension TransportLoop {
     /// Sends an HTTP/2 request again, whatever its method, since the server processed nothing of it. Its connection accepts no
     /// more requests.
     private func sendUnprocessed(_ handle: EasyHandle) -> Bool {
-        guard let transfer = handle.transfer, let old = handle.pin, !handle.hasFailed, handle.isBodyAtHand else {
-            return false
-        }
+        guard let transfer = handle.transfer, let old = handle.pin, !handle.hasFailed else { return false }
+        if handle.requiresHTTP1, !useHTTP1(for: transfer, insteadOf: old) { return false }
+        guard handle.isBodyAtHand else { return false }
         // libcurl reports a stream beyond a GOAWAY as refused, too.
         let isStream =
             handle.stream?.isRefused == true
@@ -60,7 +63,7 @@ extension TransportLoop {
         }
         guard handle.renew() else { return false }
         // The pin stays: it may have other connections, and libcurl no longer uses this one.
-        let pin = old.isRetired ? pins.acquire(old.key, at: now) : old
+        let pin = old.isRetired ? pins.acquire(key(of: transfer, at: old.key.endpoint), at: now) : old
         if pin !== old { pin.streams.inherit(from: old.streams) }
         let removals = pins.takeRemovals()
         defer { if pin !== old { shut(pins.release(old)) } }
@@ -72,6 +75,32 @@ extension TransportLoop {
         }
         handle.noteRedial()
         return add(handle, removals: removals) == CURLM_OK
+    }
+
+    /// The time for which an origin gets its requests over HTTP/1.1 after it has required that (RFC 9113 section 7): each request over
+    /// HTTP/2 costs a connection and a round trip for nothing.
+    private static let http1Life: Int64 = 600_000_000_000
+    /// The maximum number of such origins.
+    static let maximumHTTP1Origins = 256
+
+    /// Notes that an origin requires HTTP/1.1. Its requests that wait for a stream of the pin get pins for HTTP/1.1.
+    /// - Returns: Whether the request allows HTTP/1.1.
+    private func useHTTP1(for transfer: Transfer, insteadOf old: Pin) -> Bool {
+        guard transfer.request.allowsBothVersions else { return false }
+        http1Origins.set(now + TransportLoop.http1Life, for: RaceOrigin(transfer))
+        pins.retire(old)
+        return true
+    }
+
+    /// Returns the key of a transfer's pin at an endpoint.
+    func key(of transfer: Transfer, at endpoint: HTTPDNSEndpoint) -> PinKey {
+        var key = PinKey(of: transfer, endpoint, hasCertificate: hasCertificate)
+        if !http1Origins.isEmpty, transfer.request.allowsBothVersions,
+            let until = http1Origins[RaceOrigin(transfer)], now < until
+        {
+            key.versions = .http1Only
+        }
+        return key
     }
 
     /// The codes with which libcurl ends a transfer whose HTTP/2 connection has ended (7.88.1).

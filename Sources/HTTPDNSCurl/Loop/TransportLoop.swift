@@ -74,7 +74,9 @@ final class TransportLoop {
     var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
     /// The trust material and client certificate of the loop's connections; read once.
     let trust: Result<TrustMaterial, TransferFailure>
-    private let hasCertificate: Bool
+    let hasCertificate: Bool
+    /// The origins that require HTTP/1.1, and the time until which they get it.
+    var http1Origins = RecentTable<RaceOrigin, Int64>(limit: TransportLoop.maximumHTTP1Origins)
     /// The time on the loop's clock in nanoseconds, read at the end of each wait: events in libcurl's callbacks must not be
     /// dated before the end of the wait.
     @exclusivity(unchecked) private(set) var now: Int64
@@ -254,8 +256,7 @@ final class TransportLoop {
             if let run { return end(run, .failure(failure)) }
             return resumeLater(transfer.deliver(end: .failure(failure)))
         }
-        let key = PinKey(of: transfer, endpoint, hasCertificate: hasCertificate)
-        let pin = pins.acquire(key, for: transfer.request.url.scheme, at: now)
+        let pin = pins.acquire(key(of: transfer, at: endpoint), for: transfer.request.url.scheme, at: now)
         let removals = pins.takeRemovals()
         handle.startedAt = now
         handle.dialedAt = now
@@ -311,6 +312,10 @@ final class TransportLoop {
         guard code == CURLE_OK || handle.isWholeResponse(endedBy: code) else {
             return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
         }
+        if handle.isCutOff {
+            // The code of libcurl 8.
+            return .failure(withTrail(handle.failure(for: CURLE_RECV_ERROR, elapsed: elapsed(handle)), handle))
+        }
         guard handle.isHeadComplete else {
             // Not CURLE_GOT_NOTHING while another request of the connection is being repeated (7.88.1: `bits.retry`).
             if handle.stream != nil {
@@ -344,6 +349,7 @@ final class TransportLoop {
     func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
         // A handle that libcurl never had still tells of its last transfer.
         if handle.transfer?.notes != nil, isAdded, !handle.waitsForStream { handle.noteFacts() }
+        if handle.countsKeepAlive { handle.noteKeepAlive() }
         // libcurl closes the connection of a transfer that is removed while it is marked as connect-only.
         if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
         if handle.waitsForStream {
@@ -389,15 +395,17 @@ final class TransportLoop {
         // A body that was dropped unread has not arrived whole, even when its rest was read.
         let end = end != nil && handle.isDiscarding ? .failure(CancellationError()) : end
         var head: RawHead?
-        if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint {
+        if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint,
+            let received = handle.takeReceivedHead()
+        {
             // This comes first, because it also reads the number of connections.
             let timings = (try? end?.get())?.timings ?? handle.timings(isComplete: end != nil)
             head = RawHead(
-                bytes: handle.head,
+                head: received.head,
+                version: received.version,
                 endpoint: endpoint,
                 failedAttempts: transfer.race?.trail ?? [],
                 reusedConnection: handle.connects == 0,
-                declaresCoding: handle.declaresCoding,
                 hedges: transfer.hedges,
                 peerCertificates: configuration.keepsPeerCertificates ? handle.connection?.chain ?? [] : [],
                 tls: handle.connection?.tls,

@@ -34,18 +34,20 @@ extension EasyHandle {
                 status = EasyHandle.status(in: line)
             }
             if letter == UInt8(ascii: "e"), line.value(of: "content-encoding:") != nil { declaresCoding = true }
-            if (line[0] | 0x20 == UInt8(ascii: "t") && line.hasOtherTransferCoding || continuesTransferCoding(line)),
-                !isInterim
-            {
-                failure = EasyHandle.otherTransferCoding
-                return 0
+            guard takeTransferCodings(line) else { return 0 }
+            if line[0] | 0x20 == UInt8(ascii: "k") {
+                keepAlive.read(line)
+                countsKeepAlive = countsKeepAlive || keepAlive.isAnnounced
             }
             head.append(contentsOf: line)
         }
         if phase == .receiving || !isInterim {
-            if phase != .receiving, !loop.noteAnswer(self) {
-                loseRace()
-                return 0
+            if phase != .receiving {
+                guard loop.noteAnswer(self) else {
+                    loseRace()
+                    return 0
+                }
+                deliverHeldInterim()
             }
             markActive(.receiving)
         } else {
@@ -53,29 +55,100 @@ extension EasyHandle {
             // have to be sent.
             pin?.heardAt = loop.now
         }
-        if isEnd {
-            if isSwitchingProtocols {
-                failure = TransferFailure(
-                    code: .protocolViolation,
-                    phase: .firstByte,
-                    message: "the server switched to another protocol (101), which nobody had asked for"
-                )
-                return 0
-            }
+        if isEnd, !endHead() { return 0 }
+        return line.count
+    }
+
+    /// Checks the head that has ended, and takes it if it keeps the rules. Otherwise the transfer ends here, inside libcurl, so that
+    /// its connection is not used again: what the server sends next may be read in two ways.
+    /// - Returns: Whether more may follow.
+    private func endHead() -> Bool {
+        let version: HTTPDNSTransfer.HTTPVersion
+        do throws(TransferFailure) {
+            let received = try ResponseHead.received(head, declaresCoding: declaresCoding)
+            version = received.1
+            if isSwitchingProtocols { throw EasyHandle.switchedProtocols }
             if isInterim {
-                if let interim = transfer?.request.interim, !deliverInterim(to: interim) { return 0 }
+                receiveInterim(received.0)
                 head.removeAll(keepingCapacity: true)
                 status = nil
                 declaredLength = DeclaredLength()
+                isChunked = false
                 declaresCoding = false
-            } else {
-                isHeadComplete = true
-                if declaresCoding { raiseLimitOfCodedBody() }
-                loop.markReadable(self)
-                if isSendingPaused { loop.noteEarlyAnswer(self) }
+                return true
             }
+            if transfer?.request.versions == .http2Only, version != .http2 { throw EasyHandle.otherVersion(version) }
+            receivedHead = received
+        } catch {
+            failure = error
+            return false
         }
-        return line.count
+        isHeadComplete = true
+        if declaresCoding { raiseLimitOfCodedBody() }
+        if isChunked {
+            // libcurl reads the chunks. A sender of a length besides, or of HTTP/1.0, may mean another end (RFC 9112 section 6.1).
+            if declaredLength.length != nil || version == .http10 { closeConnectionAfterwards() }
+        } else if declaredLength.length == nil, isEndedByConnection {
+            awaitCloseNotify()
+        }
+        loop.markReadable(self)
+        if isSendingPaused { loop.noteEarlyAnswer(self) }
+        return true
+    }
+
+    /// Whether only the end of the connection ends the body of a response with neither length nor chunks (RFC 9112 section 6.3).
+    private var isEndedByConnection: Bool {
+        guard isSentOverHTTP1, let transfer else { return false }
+        return transfer.request.method != .head && status != 204 && status != 304
+    }
+
+    /// Watches for the end of TLS, if the connection has it. libcurl calls its progress callback (CURLOPT_XFERINFOFUNCTION) for the
+    /// last time when it has read the end, and before it closes the connection.
+    private func awaitCloseNotify() {
+        guard ccurl_get_openssl(curl) != nil else { return }
+        needsReset = true
+        awaitsCloseNotify = true
+        options.note(ccurl_set_progress_function(curl, progressCallback), CURLOPT_XFERINFOFUNCTION)
+        set(CURLOPT_XFERINFODATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+        set(CURLOPT_NOPROGRESS, 0)
+    }
+
+    /// Notes whether the server has ended TLS.
+    func noteProgress() {
+        if let openSSL = ccurl_get_openssl(curl) { hasCloseNotify = TLSConnection.isEndedByPeer(openSSL) }
+    }
+
+    /// Whether the end of the body was not proved by TLS: somebody on the path may have cut it off.
+    var isCutOff: Bool { awaitsCloseNotify && !hasCloseNotify }
+
+    /// Lets libcurl close the connection at the end of the transfer.
+    private func closeConnectionAfterwards() {
+        needsReset = true
+        set(CURLOPT_FORBID_REUSE, 1)
+    }
+
+    private static let switchedProtocols = TransferFailure(
+        code: .protocolViolation,
+        phase: .firstByte,
+        message: "the server switched to another protocol (101), which nobody had asked for"
+    )
+
+    private static func otherVersion(_ version: HTTPDNSTransfer.HTTPVersion) -> TransferFailure {
+        TransferFailure(
+            code: .protocolViolation,
+            phase: .firstByte,
+            message: "the server answered with \(version), and HTTP/2 was asked for"
+        )
+    }
+
+    /// Notes the codings of a `Transfer-Encoding`. A line that may continue one is refused: libcurl reads each line alone.
+    /// - Returns: Whether more may follow.
+    private func takeTransferCodings(_ line: UnsafeRawBufferPointer) -> Bool {
+        let coding = line[0] | 0x20 == UInt8(ascii: "t") ? line.transferCoding : nil
+        if coding == .chunked { isChunked = true }
+        guard coding == .other || continuesTransferCoding(line), !isInterim else { return true }
+        failure = EasyHandle.otherTransferCoding
+        return false
     }
 
     /// Whether the head so far belongs to a 1xx response, which another one follows (RFC 9110 section 15.2).
@@ -101,14 +174,7 @@ extension EasyHandle {
 
     /// Receives bytes of the body as they were sent: libcurl decodes no content coding unless it is asked to.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-        guard isHeadComplete else {
-            failure = TransferFailure(
-                code: .protocolViolation,
-                phase: .firstByte,
-                message: "the answer has a body before its head is complete"
-            )
-            return 0
-        }
+        guard isHeadComplete else { return previewHead(bytes) ? bytes.count : 0 }
         // The bytes that libcurl has kept back are in memory already: a second refusal would copy them whole.
         if !isTakingKept, unreadBytes + pendingBytes >= Transfer.window, let transfer {
             let pending = pendingBytes
@@ -117,7 +183,7 @@ extension EasyHandle {
             }
             unreadBytes = unread
             if pauses {
-                isReadingPaused = true
+                notePause()
                 return Int(CURL_WRITEFUNC_PAUSE)
             }
         }
@@ -139,8 +205,32 @@ extension EasyHandle {
         }
         unreadBytes = unread
         guard pauses else { return }
-        isReadingPaused = true
+        notePause()
         curl_easy_pause(curl, CURLPAUSE_RECV | (isSendingPaused ? CURLPAUSE_SEND : 0))
+    }
+
+    /// Checks a piece of the head before libcurl reads it (CURLOPT_HEADER). LibcurlQuirks.md: a folded first line.
+    /// - Returns: Whether more may follow.
+    private func previewHead(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard CurlLibrary.foldsIntoFreedHeader else {
+            failure = TransferFailure(
+                code: .protocolViolation,
+                phase: .firstByte,
+                message: "the answer has a body before its head is complete"
+            )
+            return false
+        }
+        let isFolded = !isInsideHeadLine && bytes.isContinuation
+        isInsideHeadLine = bytes.last != UInt8(ascii: "\n")
+        // The status line is all that precedes it.
+        guard isFolded, head.firstIndex(of: UInt8(ascii: "\n")) == head.count - 1 else { return true }
+        failure = EasyHandle.headViolation
+        return false
+    }
+
+    private func notePause() {
+        isReadingPaused = true
+        firstPausedAt = min(firstPausedAt, loop.now)
     }
 
     /// Takes bytes of the body.
@@ -234,6 +324,15 @@ extension EasyHandle {
     func refusesSecondSending() -> Bool {
         guard mayHaveBeenSent, !takesSendingBack() else { return false }
         if noteRepetition() { return true }
+        if stream != nil, isHeadBegun {
+            // libcurl repeats it over HTTP/1.1, although the response has begun (7.88.1, 8.14.1).
+            failure = TransferFailure(
+                code: .connectionLost,
+                phase: .body,
+                message: "the server reset the stream during the response, and requires HTTP/1.1 for the request"
+            )
+            return true
+        }
         guard transfer?.mayBeSentTwice == false || repeatsLastSending else { return false }
         failure = TransferFailure(
             code: .connectionLost,
@@ -269,6 +368,7 @@ extension EasyHandle {
             guard let trace = StreamTrace(line) else { return }
             var lastStream = connection.lastStream
             stream?.read(trace, lastStream: &lastStream)
+            if case .goAway(_, requiresHTTP1: true) = trace { connection.requiresHTTP1 = true }
             if lastStream != connection.lastStream { connection.lastStream = lastStream }
             return
         }
@@ -310,6 +410,11 @@ extension EasyHandle {
             rejectsConnection = true
             return false
         }
+        if meetsExpiredConnection {
+            rejectsConnection = true
+            mayTakeAnother = true
+            return false
+        }
         guard pin.leads(to: peer, port: port, through: transfer.request.egressPath) else {
             failure = TransferFailure(
                 code: .wrongPeer,
@@ -320,7 +425,10 @@ extension EasyHandle {
         }
         if hasOpenedConnection, let negotiated { noteVersion(negotiated) }
         if transfer.request.url.scheme == .https, let connection, connection.tls == nil {
-            connection.tls = ccurl_get_openssl(curl).flatMap(TLSConnection.parameters(of:))
+            if let openSSL = ccurl_get_openssl(curl) {
+                connection.tls = TLSConnection.parameters(of: openSSL)
+                connection.asksForCertificate = TLSConnection.asksForCertificate(openSSL)
+            }
         }
         if pin.key.versions == .http2Only, transfer.request.url.scheme == .http { noteVersion(.http2) }
         if pin.key.versions == .http2Only, let version = connection?.version, version != .http2 {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import CHTTPDNSCurl
+internal import Glibc
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -72,6 +73,7 @@ extension EasyHandle {
     /// Returns the failure for libcurl's code. libcurl's own texts name the pin, so they are used only where they cannot.
     func failure(for code: CURLcode, elapsed: Duration) -> TransferFailure {
         var failure = describe(code)
+        if failure.code == .connectionLost { failure.message += adviceAfterCertificateRequest }
         failure.curlCode = Int32(code.rawValue)
         failure.endpoint = pin?.key.endpoint
         failure.proxy = pin?.key.egressPath?.proxy?.description
@@ -95,6 +97,12 @@ extension EasyHandle {
             "the response has a chunk without a hexadecimal size, or a trailer that is no field (RFC 9112 section 7.1)"
     )
 
+    static let headViolation = TransferFailure(
+        code: .protocolViolation,
+        phase: .firstByte,
+        message: "the response head has a line that is no field, or a folded first line (RFC 9112 section 5)"
+    )
+
     /// Whether a line of the head continues a `Transfer-Encoding` (RFC 9112 section 5.2): its first line may name `chunked` alone.
     func continuesTransferCoding(_ line: UnsafeRawBufferPointer) -> Bool {
         guard line.isContinuation else { return false }
@@ -110,7 +118,17 @@ extension EasyHandle {
         message: "the response has another transfer coding than chunked, which the client has not asked for"
     )
 
+    private static let cutOff =
+        "the connection ended without TLS's close_notify (RFC 8446 section 6.1), and the body has no length: "
+        + "it may be cut off"
+
     static let streamRefused = "the server refused the HTTP/2 stream and did nothing of the request"
+
+    private var http1Required: String {
+        let isAllowed = transfer?.request.allowsBothVersions == true
+        let reason = isAllowed ? "its body cannot be sent again" : "only HTTP/2 is allowed"
+        return "the server requires HTTP/1.1 for the request and did nothing of it (HTTP_1_1_REQUIRED), and \(reason)"
+    }
 
     private func describe(_ code: CURLcode) -> TransferFailure {
         if isHeadTooLong(code) {
@@ -126,8 +144,17 @@ extension EasyHandle {
         {
             TransferFailure(code: code, phase: phase, message: message)
         }
+        if connection?.isConnectedToItself == true {
+            return failure(
+                pin?.key.egressPath?.proxy == nil ? .connectFailed : .proxyUnreachable,
+                .connect,
+                "\(systemErrorText(ECONNREFUSED)): the connection led back to itself, because nothing listens on the port"
+            )
+        }
         // libcurl has several codes for this, depending on its next action.
-        if mayHaveBeenSent, !mayHaveArrived { return failure(.connectionLost, .firstByte, EasyHandle.streamRefused) }
+        if mayHaveBeenSent, !mayHaveArrived {
+            return failure(.connectionLost, .firstByte, requiresHTTP1 ? http1Required : EasyHandle.streamRefused)
+        }
         if let failure = egressFailure(code) { return failure }
         switch code {
         case CURLE_COULDNT_CONNECT:
@@ -153,7 +180,10 @@ extension EasyHandle {
         case CURLE_SSL_CIPHER:
             return .tlsSettingsRefused(curlText: curlText ?? "no reason")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_USE_SSL_FAILED:
-            return failure(.tlsFailed, .tls, curlText ?? "the TLS handshake failed")
+            let text = curlText ?? "the TLS handshake failed"
+            guard EasyHandle.isAboutClientCertificate(text) else { return failure(.tlsFailed, .tls, text) }
+            let refusal = "the server refused the connection (\(sentCertificate)): \(text)"
+            return failure(.clientCertificateRefused, .tls, refusal)
         case CURLE_GOT_NOTHING,
             CURLE_PARTIAL_FILE where !isHeadBegun:
             let text = "the server closed the connection without an answer"
@@ -169,15 +199,22 @@ extension EasyHandle {
             if code == CURLE_RECV_ERROR, let text = curlText, EasyHandle.isAboutChunks(text) {
                 return failure(.protocolViolation, .body, text)
             }
-            if let alert = tlsAlert { return failure(.tlsFailed, .tls, alert) }
+            // The text is that of libcurl 8; 7.88 takes the body for whole, see ``TransportLoop/result(of:_:)``.
+            if isCutOff, curlText?.contains("unexpected eof") != false {
+                return failure(.connectionLost, .body, EasyHandle.cutOff)
+            }
+            if let alert = tlsAlert {
+                let isRefusal = EasyHandle.isAboutClientCertificate(alert)
+                return failure(isRefusal ? .clientCertificateRefused : .tlsFailed, .tls, alert)
+            }
             return failure(
                 .connectionLost,
                 phaseOfFailure,
                 curlText.map { "the connection broke: \($0)" } ?? "the connection broke"
             )
-        case CURLE_BAD_FUNCTION_ARGUMENT where isHeadComplete:
-            // libcurl's code for a trailer without a colon (7.88: `readwrite_data`).
-            return EasyHandle.trailerViolation
+        case CURLE_BAD_FUNCTION_ARGUMENT where isHeadBegun:
+            // libcurl's code for a line without a colon, and for a folded line that continues none (7.88: `Curl_headers_push`).
+            return isHeadComplete ? EasyHandle.trailerViolation : EasyHandle.headViolation
         case CURLE_BAD_CONTENT_ENCODING:
             // libcurl decodes no content codings here, so this is about the transfer codings.
             return EasyHandle.otherTransferCoding
@@ -188,7 +225,8 @@ extension EasyHandle {
             // The session has no streams left, usually after a GOAWAY.
             return failure(.connectionLost, phaseOfFailure, "the server ended the HTTP/2 connection")
         case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
-            return failure(.protocolViolation, phaseOfFailure, curlText ?? "the answer breaks HTTP's rules")
+            let phase = phase == .receiving && !isHeadComplete ? .firstByte : phaseOfFailure
+            return failure(.protocolViolation, phase, curlText ?? "the answer breaks HTTP's rules")
         case CURLE_URL_MALFORMAT:
             return failure(.invalidRequest, .queue, "libcurl refused the URL")
         default:
@@ -248,10 +286,33 @@ extension EasyHandle {
         guard transfer?.isOverTLS == true, !isHeadBegun, let text = curlText,
             text.lowercased().contains("alert")
         else { return nil }
-        let own = (try? loop.trust.get())?.settings.clientCertificate != nil
-        let advice =
-            own ? "the client certificate was sent if the server asked for one" : "no client certificate is set"
-        return "the server refused the connection after the TLS handshake (\(advice)): \(text)"
+        return "the server refused the connection after the TLS handshake (\(sentCertificate)): \(text)"
+    }
+
+    private var sentCertificate: String {
+        let isSet =
+            (try? loop.trust.get())?.settings.clientCertificate != nil && transfer?.request.withholdsCertificate != true
+        return isSet ? "the client certificate was sent if the server asked for one" : "no client certificate is set"
+    }
+
+    private static let certificateAlerts = [
+        "certificate ", "bad certificate", "unsupported certificate", "unknown ca", "access denied",
+    ]
+
+    /// Returns whether a text of OpenSSL names an alert about a certificate (RFC 8446 section 6.2). Only the peer's alerts are named
+    /// so: OpenSSL 3.0 writes `tlsv13 alert certificate required`, later versions begin with `ssl/tls alert`.
+    static func isAboutClientCertificate(_ text: String) -> Bool {
+        let text = text.lowercased()
+        return certificateAlerts.contains { text.contains("alert \($0)") }
+    }
+
+    /// The possible reason of a new connection's end without a response, where the server asked for a client certificate: over TLS 1.3
+    /// its alert follows the handshake (RFC 8446 section 4.4.2), and a reset that overtakes it takes it away.
+    private var adviceAfterCertificateRequest: String {
+        guard hasOpenedConnection, !isHeadBegun, connection?.asksForCertificate == true else { return "" }
+        return
+            "; the server had asked for a client certificate and may have refused the connection (\(sentCertificate)): "
+            + "a reset can lose its reason"
     }
 
     private var pinMessage: String {

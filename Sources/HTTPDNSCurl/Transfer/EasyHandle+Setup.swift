@@ -102,17 +102,17 @@ extension EasyHandle {
         if let egressPath = pin.key.egressPath { try take(egressPath, pin) }
     }
 
-    /// Moves a transfer that libcurl has ended to another pin of the same key.
+    /// Moves a transfer that libcurl has ended, or has not had, to another pin.
     func move(to pin: Pin, removals: [String]) throws(TransferFailure) {
+        guard let transfer else { return }
         giveBackSessions()
+        freeHeaderList()
         freeRemovalList()
         let isListed = attemptIndex >= 0
         self.pin?.attempts.remove(self)
-        self.pin = pin
         use(nil, isOpenedHere: false)
+        try prepare(transfer, pin: pin, removals: removals)
         if isListed { pin.attempts.insert(self) }
-        try set(pin, removals: removals)
-        try checkOptions()
     }
 
     /// Sets the options that are the same for all transfers of a handle.
@@ -139,6 +139,8 @@ extension EasyHandle {
         set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
         set(CURLOPT_WRITEDATA, pointer: me)
         set(CURLOPT_HEADERFUNCTION, function: receiveHeaderCallback)
+        // The write callback then gets each line first.
+        if CurlLibrary.foldsIntoFreedHeader { set(CURLOPT_HEADER, 1) }
         set(CURLOPT_HEADERDATA, pointer: me)
         // libcurl calls it only for requests with a body.
         set(CURLOPT_READFUNCTION, function: sendBodyCallback)
@@ -268,10 +270,12 @@ private let sendBodyCallback: ccurl_data_function = { bytes, size, count, pointe
     }
 }
 
-private let approveCallback: ccurl_prerequest_function = { pointer, peer, _, port, localPort in
+private let approveCallback: ccurl_prerequest_function = { pointer, peer, local, port, localPort in
     guard let peer else { return Int32(CURL_PREREQFUNC_ABORT) }
     return withHandle(pointer, otherwise: Int32(CURL_PREREQFUNC_ABORT)) {
-        $0.handlePreRequest(peer: peer, port: port, localPort: localPort)
+        // A connection to itself ends as a refused one, see ``TransportLoop/connectionClosed(_:)``.
+        if port == localPort, let local, textsAreEqual(peer, local) { return Int32(CURL_PREREQFUNC_ABORT) }
+        return $0.handlePreRequest(peer: peer, port: port, localPort: localPort)
             ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
     }
 }
@@ -283,6 +287,11 @@ private let securingCallback: ccurl_tls_context_function = { _, context, pointer
         if trust?.settings.writesKeyLog != true { KeyLog.prevent(on: context) }
     }
     return CURLE_OK
+}
+
+let progressCallback: ccurl_progress_function = { pointer, _, _, _, _ in
+    withHandle(pointer, otherwise: ()) { $0.noteProgress() }
+    return 0
 }
 
 private let traceCallback: ccurl_debug_function = { _, kind, text, count, pointer in

@@ -104,11 +104,18 @@ extension EasyHandle {
     /// - Returns: Whether the reason is a refused stream.
     func noteRepetition() -> Bool {
         guard var stream, !isHeadBegun else { return false }
-        // The other reason, a response that requires HTTP/1.1 (RFC 9113 section 7), is in the error's text.
-        if repeatsOnlyRefused || hasOpenedConnection, errorBuffer[0] == 0 { stream.isRefused = true }
+        if errorBuffer[0] == 0 {
+            if repeatsOnlyRefused || hasOpenedConnection { stream.isRefused = true }
+        } else if transfer?.mayBeSentTwice == true {
+            // The only other reason. A request that must not be repeated is traced, which proves the reason.
+            stream.requiresHTTP1 = true
+        }
         self.stream = stream
-        return stream.isRefused
+        return stream.isRefused || stream.requiresHTTP1
     }
+
+    /// Whether the server requires that the request be sent over HTTP/1.1, and has not processed it.
+    var requiresHTTP1: Bool { isUnprocessed && (stream?.requiresHTTP1 == true || connection?.requiresHTTP1 == true) }
 
     /// Replaces libcurl's handle for the same transfer, which starts from its beginning (LibcurlQuirks.md: a stopped handle is
     /// spoiled; repetitions are counted by handle).
@@ -145,11 +152,14 @@ extension TransportLoop {
 enum StreamTrace: Equatable {
     /// The request has a stream.
     case opened(UInt32)
-    /// The server ends the connection, and will process no stream after this one (RFC 9113 section 6.8).
-    case goAway(lastStream: UInt32)
+    /// The server ends the connection, and will process no stream after this one (RFC 9113 section 6.8). It may require HTTP/1.1 for
+    /// them (section 7).
+    case goAway(lastStream: UInt32, requiresHTTP1: Bool)
     /// The server refused the stream of a new connection (RFC 9113 section 8.7). For a kept one libcurl writes it only with
     /// ``EasyHandle/repeatOnlyRefused(_:)``.
     case refused
+    /// The server reset the stream because it requires HTTP/1.1 (RFC 9113 section 7).
+    case requiresHTTP1
 
     /// - Parameter line: The line, with its end.
     init?(_ line: UnsafeRawBufferPointer) {
@@ -164,9 +174,14 @@ enum StreamTrace: Equatable {
             self = .opened(number)
         } else if line.begins(with: "recveived GOAWAY, ") || line.begins(with: "received GOAWAY, ") {
             guard let number = StreamTrace.number(in: line, after: "last_stream=") else { return nil }
-            self = .goAway(lastStream: number)
+            self = .goAway(
+                lastStream: number,
+                requiresHTTP1: StreamTrace.number(in: line, after: "error=", before: ",") == 13
+            )
         } else if line.begins(with: "REFUSED_STREAM, retrying a fresh connect") {
             self = .refused
+        } else if line.begins(with: "Downgrades to HTTP/1.1") {
+            self = .requiresHTTP1
         } else {
             return nil
         }
@@ -207,12 +222,14 @@ struct RequestStream {
     var isAfterGoAway = false
     /// Whether the server refused the stream (REFUSED_STREAM).
     var isRefused = false
+    /// Whether the server requires HTTP/1.1 for the request (HTTP_1_1_REQUIRED).
+    var requiresHTTP1 = false
 
-    /// Returns whether the server certainly processed nothing of the request (RFC 9113 sections 6.8 and 8.7), so that even a
+    /// Returns whether the server certainly processed nothing of the request (RFC 9113 sections 6.8, 7 and 8.7), so that even a
     /// POST may be sent again.
     /// - Parameter lastStream: The last stream in the GOAWAY on its connection.
     func isUnprocessed(lastStream: UInt32?) -> Bool {
-        isRefused || isPastGoAway(lastStream: lastStream)
+        isRefused || requiresHTTP1 || isPastGoAway(lastStream: lastStream)
     }
 
     /// Returns whether the stream is beyond those that the server still processes before it ends the connection.
@@ -228,11 +245,13 @@ struct RequestStream {
         case .opened(let number):
             self.number = number
             isAfterGoAway = lastStream != nil
-        case .goAway(let last):
+        case .goAway(let last, _):
             // A server may first announce that it will end the connection, with the highest possible number.
             lastStream = last
         case .refused:
             isRefused = true
+        case .requiresHTTP1:
+            requiresHTTP1 = true
         }
     }
 }

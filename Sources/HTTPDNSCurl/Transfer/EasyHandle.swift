@@ -105,9 +105,11 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
 
     /// Whether the RESOLVE list contains the pin's entry.
     var bringsEntry = false
-    /// Whether libcurl took a kept connection that must not carry the request: it does not belong to the pin, or has stray
-    /// bytes.
+    /// Whether libcurl took a kept connection that must not carry the request: it does not belong to the pin, has stray bytes, or is
+    /// about to be closed by its server.
     var rejectsConnection = false
+    /// Whether another kept connection may carry it in place of that one.
+    var mayTakeAnother = false
 
     var phase = Phase.connecting
     var startedAt: Int64 = 0
@@ -166,9 +168,28 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     /// The status in the head so far.
     var status: Int?
     var isHeadComplete = false
+    /// Whether the last piece of the head that was checked beforehand was no whole line.
+    var isInsideHeadLine = false
+    /// The response head, checked when it arrived; taken for its delivery.
+    var receivedHead: (head: ResponseHead, version: HTTPDNSTransfer.HTTPVersion)?
+    /// The interim responses of an attempt that competes with others.
+    var heldInterim: [ResponseHead] = []
     @exclusivity(unchecked) var declaredLength = DeclaredLength()
     /// Whether the head has a `Content-Encoding`. Its codings are decoded when the body is read.
     @exclusivity(unchecked) var declaresCoding = false
+    /// Whether the head has `Transfer-Encoding: chunked`.
+    @exclusivity(unchecked) var isChunked = false
+    /// The limits of the connection that the head announces.
+    @exclusivity(unchecked) var keepAlive = AnnouncedKeepAlive()
+    /// Whether the response counts against limits of the connection.
+    var countsKeepAlive = false
+    /// The time at which reading first paused; `Int64.max` if it never did.
+    var firstPausedAt = Int64.max
+    /// Whether only the end of the connection ends the body, and TLS must prove that end. LibcurlQuirks.md: truncated TLS bodies
+    /// pass.
+    var awaitsCloseNotify = false
+    /// Whether TLS has proved it.
+    var hasCloseNotify = false
     var isHeadDelivered = false
     /// The full chunks of this loop turn; the current one is separate.
     var chunks: [[UInt8]] = []
@@ -302,6 +323,12 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         hasLostRace = true
     }
 
+    /// Returns the response head, and keeps no reference to it.
+    func takeReceivedHead() -> (head: ResponseHead, version: HTTPDNSTransfer.HTTPVersion)? {
+        defer { receivedHead = nil }
+        return receivedHead
+    }
+
     /// Replaces libcurl's handle, and frees the old one.
     func replaceHandle(with handle: UnsafeMutableRawPointer) {
         curl_easy_cleanup(curl)
@@ -334,6 +361,7 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         hasLostRace = false
         onlyConnects = false
         rejectsConnection = false
+        mayTakeAnother = false
         use(nil, isOpenedHere: false)
         heardAt = 0
         phase = .connecting
@@ -354,7 +382,16 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         isHeadComplete = false
         declaredLength = DeclaredLength()
         declaresCoding = false
+        isChunked = false
+        isInsideHeadLine = false
+        if countsKeepAlive { keepAlive = AnnouncedKeepAlive() }
+        countsKeepAlive = false
+        firstPausedAt = .max
+        awaitsCloseNotify = false
+        hasCloseNotify = false
         isHeadDelivered = false
+        if receivedHead != nil { receivedHead = nil }
+        if !heldInterim.isEmpty { heldInterim = [] }
         if trailers != nil { trailers = nil }
         discardsUntil = .max
         discardedBytes = 0

@@ -95,15 +95,21 @@ package final class InterimResponseQueue: Sendable {
 }
 
 extension EasyHandle {
-    /// Checks the interim response that has arrived, like a final head, and delivers it.
-    /// - Returns: Whether more may follow.
-    func deliverInterim(to interim: InterimResponseQueue) -> Bool {
-        do throws(TransferFailure) {
-            interim.add(try ResponseHead.received(head).0)
-            return true
-        } catch {
-            failure = error
-            return false
+    /// Delivers an interim response. While several attempts compete for the response, it is held back: only one of them will be the
+    /// request's.
+    func receiveInterim(_ head: ResponseHead) {
+        guard let transfer, let interim = transfer.request.interim else { return }
+        if transfer.handle === self {
+            interim.add(head)
+        } else if heldInterim.count < InterimResponseQueue.maximumWaiting {
+            heldInterim.append(head)
         }
+    }
+
+    /// Delivers the interim responses of an attempt that has become the request's.
+    func deliverHeldInterim() {
+        guard !heldInterim.isEmpty else { return }
+        for head in heldInterim { transfer?.request.interim?.add(head) }
+        heldInterim = []
     }
 }

@@ -168,6 +168,15 @@ enum FieldNames {
     }
 }
 
+/// The transfer codings of a response (RFC 9112 section 6.1), as far as the client tells them apart.
+enum TransferCoding {
+    case chunked
+    /// `identity`, which RFC 7230 has removed, is no coding; libcurl 8 also accepts it.
+    case identity
+    /// Another coding than `chunked`, or none: a folded line may follow it.
+    case other
+}
+
 extension UnsafeRawBufferPointer {
     /// Returns the part after a field's name in a line of a head, including the line's end; `nil` for another field.
     /// - Parameter name: In lower case, with its colon.
@@ -179,12 +188,20 @@ extension UnsafeRawBufferPointer {
         return self[length...]
     }
 
-    /// Whether the line is a `Transfer-Encoding` with another coding than `chunked`, or without any: a folded line may follow it.
-    /// `identity`, which RFC 7230 has removed, is no coding; libcurl 8 also accepts it.
-    var hasOtherTransferCoding: Bool {
-        guard let value = value(of: "transfer-encoding:") else { return false }
-        let codings = String(decoding: value, as: UTF8.self).lowercased().split { $0 == "," || $0.isWhitespace }
-        return codings.isEmpty || codings.contains { $0 != "chunked" && $0 != "identity" }
+    /// What a `Transfer-Encoding` declares; `nil` for another field.
+    var transferCoding: TransferCoding? {
+        guard let value = value(of: "transfer-encoding:") else { return nil }
+        let codings = value.split { $0 <= UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
+        func isNamed(_ name: StaticString, _ coding: Slice<UnsafeRawBufferPointer>) -> Bool {
+            let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+            return coding.elementsEqual(name) { $0 | 0x20 == $1 }
+        }
+        var result = codings.isEmpty ? TransferCoding.other : .identity
+        for coding in codings where !isNamed("identity", coding) {
+            guard isNamed("chunked", coding) else { return .other }
+            result = .chunked
+        }
+        return result
     }
 
     /// Whether the line, with its end, is a field (RFC 9112 section 5), or continues the one before it (section 5.2).

@@ -5,14 +5,13 @@ internal import HTTPDNSPrimitives
 
 /// A response head and its facts, as the loop delivers them. A class, because it passes through many hands.
 final class RawHead: Sendable {
-    let bytes: [UInt8]
+    let head: ResponseHead
+    let version: HTTPDNSTransfer.HTTPVersion
     /// The endpoint that responded.
     let endpoint: HTTPDNSEndpoint
     /// The earlier attempts that failed.
     let failedAttempts: [TransferAttempt]
     let reusedConnection: Bool
-    /// Whether the head has a `Content-Encoding`.
-    let declaresCoding: Bool
     /// The number of times that the request was sent again in parallel, because it had no response in time.
     let hedges: Int
     /// The server's certificates from the handshake, as far as they are kept.
@@ -21,21 +20,21 @@ final class RawHead: Sendable {
     let timings: HTTPDNSTransfer.Timings
 
     init(
-        bytes: [UInt8],
+        head: consuming ResponseHead,
+        version: HTTPDNSTransfer.HTTPVersion,
         endpoint: HTTPDNSEndpoint,
         failedAttempts: [TransferAttempt] = [],
         reusedConnection: Bool,
-        declaresCoding: Bool = false,
         hedges: Int = 0,
         peerCertificates: [HTTPDNSTransfer.PeerCertificate] = [],
         tls: HTTPDNSTransfer.TLSParameters? = nil,
         timings: HTTPDNSTransfer.Timings
     ) {
-        self.bytes = bytes
+        self.head = head
+        self.version = version
         self.endpoint = endpoint
         self.failedAttempts = failedAttempts
         self.reusedConnection = reusedConnection
-        self.declaresCoding = declaresCoding
         self.hedges = hedges
         self.peerCertificates = peerCertificates
         self.tls = tls

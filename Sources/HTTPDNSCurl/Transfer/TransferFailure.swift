@@ -28,6 +28,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case connectFailed
         /// The TLS handshake failed for another reason than the certificate.
         case tlsFailed
+        /// The server refused the client's certificate, or the lack of one: another try has the same result.
+        case clientCertificateRefused
         /// The server's certificate was not valid for the name.
         case certificateRefused
         /// The connection led to another address than the pinned one.

@@ -134,6 +134,14 @@ extension TransferRequest {
         return offers[endpoint]?.versions(for: versions) ?? versions
     }
 
+    /// Whether TLS negotiates the version.
+    var allowsBothVersions: Bool {
+        switch versions.kind {
+        case .automatic, .inherited: url.scheme == .https
+        case .http1Only, .http10Only, .http2Only: false
+        }
+    }
+
     var hasBody: Bool {
         if case .none = body { false } else { true }
     }

@@ -57,37 +57,18 @@ package struct TransferInProgress: Sendable {
                 throw CancellationError()
             }
         }
-        do throws(TransferFailure) {
-            let (head, version) = try ResponseHead.received(
-                rawHead.bytes,
-                declaresCoding: rawHead.declaresCoding
-            )
-            if transfer.request.versions == .http2Only, version != .http2 {
-                throw TransferFailure(
-                    code: .protocolViolation,
-                    phase: .firstByte,
-                    message: "the server answered with \(version), and HTTP/2 was asked for"
-                )
-            }
-            return TransferResponse(
-                head: head,
-                version: version,
-                endpoint: rawHead.endpoint,
-                failedAttempts: rawHead.failedAttempts,
-                reusedConnection: rawHead.reusedConnection,
-                hedges: rawHead.hedges,
-                peerCertificates: rawHead.peerCertificates,
-                tls: rawHead.tls,
-                timings: rawHead.timings,
-                body: body
-            )
-        } catch {
-            var failure = error
-            failure.endpoint = rawHead.endpoint
-            failure.attempts = rawHead.failedAttempts
-            failure.requestMayHaveBeenSent = true
-            throw failure
-        }
+        return TransferResponse(
+            head: rawHead.head,
+            version: rawHead.version,
+            endpoint: rawHead.endpoint,
+            failedAttempts: rawHead.failedAttempts,
+            reusedConnection: rawHead.reusedConnection,
+            hedges: rawHead.hedges,
+            peerCertificates: rawHead.peerCertificates,
+            tls: rawHead.tls,
+            timings: rawHead.timings,
+            body: body
+        )
     }
 }
 

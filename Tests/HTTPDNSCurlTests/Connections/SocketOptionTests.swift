@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Glibc
-import HTTPDNSCurl
 import HTTPDNSPrimitives
 import ServerRig
 import Testing
+
+@testable import HTTPDNSCurl
 
 /// What the kernel is told about the transport's sockets, as it says itself.
 @Suite("Socket options", .timeLimit(.minutes(10)))
@@ -82,6 +83,55 @@ struct SocketOptionTests {
             #expect(try option(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, of: socket) == expected)
         }
         #expect(server.connections.count == 1)
+        await fixture.transport.shutdown()
+    }
+
+    /// The kernel does so itself when nothing listens on a port of its ephemeral range, once in some thousand attempts.
+    @Test(
+        "A socket connected with itself is recognized, and a reset frees its port",
+        arguments: ["127.0.0.1", "::1"]
+    )
+    func connectedToItself(address: String) throws {
+        let isIPv6 = address.contains(":")
+        let family = isIPv6 ? AF_INET6 : AF_INET
+        func with<Result>(port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+            var six = sockaddr_in6()
+            (six.sin6_family, six.sin6_port, six.sin6_addr) = (sa_family_t(AF_INET6), port.bigEndian, in6addr_loopback)
+            var four = sockaddr_in()
+            (four.sin_family, four.sin_port) = (sa_family_t(AF_INET), port.bigEndian)
+            four.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+            let length = socklen_t(isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size)
+            return withUnsafePointer(to: &six) { six in
+                withUnsafePointer(to: &four) { four in
+                    body(
+                        UnsafeRawPointer(isIPv6 ? UnsafeRawPointer(six) : UnsafeRawPointer(four))
+                            .assumingMemoryBound(to: sockaddr.self),
+                        length
+                    )
+                }
+            }
+        }
+        let (socket, _) = openSocket(family, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(with(port: 0) { bind(socket, $0, $1) } == 0)
+        let port = UInt16(localPort(of: socket))
+        #expect(!isConnectedToItself(socket))
+        try #require(with(port: port) { connect(socket, $0, $1) } == 0)
+        #expect(isConnectedToItself(socket))
+        resetAtClose(socket)
+        _ = closeSocket(socket)
+        let (next, _) = openSocket(family, Int32(SOCK_STREAM.rawValue), 0)
+        #expect(with(port: port) { bind(next, $0, $1) } == 0, "a closed connection still has the port")
+        _ = closeSocket(next)
+    }
+
+    @Test("A socket that is connected with a server is not connected with itself")
+    func connectedToServer() async throws {
+        let server = try RawServer(.serve())
+        let fixture = TransportFixture()
+        let others = Set(SocketCount.descriptors(connectedTo: server.port))
+        try await fixture.fetch(try TransportFixture.request(to: server))
+        let socket = try #require(SocketCount.descriptors(connectedTo: server.port).first { !others.contains($0) })
+        #expect(!isConnectedToItself(socket))
         await fixture.transport.shutdown()
     }
 }

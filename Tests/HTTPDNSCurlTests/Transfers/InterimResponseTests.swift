@@ -73,6 +73,32 @@ struct InterimResponseTests {
         await fixture.transport.shutdown()
     }
 
+    /// Both servers send theirs while none has answered.
+    @Test("Of a request that is sent twice, only the winner reports interim responses", arguments: [0, 1])
+    func hedged(winner: Int) async throws {
+        let (reached, said) = (Gate(), Gate())
+        func interim(_ number: Int) -> RawServer.Step {
+            .sendText("HTTP/1.1 103 Early Hints\r\nLink: <\(number == winner ? "won" : "lost")>\r\n\r\n")
+        }
+        let lost: [RawServer.Step] = [
+            .readHead, .open(reached), .wait(reached), interim(1 - winner), .open(said), .hang,
+        ]
+        let won: [RawServer.Step] = [.readHead, .wait(said), interim(winner), .respond("ok"), .hang]
+        let first = try RawServer { _ in winner == 0 ? won : [lost[0], .wait(reached)] + lost[3...] }
+        let second = try RawServer(address: "127.0.0.2", port: first.port) { _ in
+            winner == 1 ? [.readHead, .open(reached)] + won[1...] : lost
+        }
+        let fixture = TransportFixture()
+        let log = Log()
+        var request = try TransportFixture.request(to: first)
+        request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: second.port))
+        request.hedgeAfter = .milliseconds(1)
+        request.interim = InterimResponseQueue { log.note($0) }
+        #expect(try await fixture.send(request).head.status == .ok)
+        #expect(log.seen.withLock { $0.responses } == ["103 <won>"])
+        await fixture.transport.shutdown()
+    }
+
     @Test("No more than 64 interim responses wait for a slow closure")
     func bounded() async throws {
         let many = String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 200)

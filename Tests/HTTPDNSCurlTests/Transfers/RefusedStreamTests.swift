@@ -108,6 +108,58 @@ struct RefusedStreamTests {
         await fixture.transport.shutdown(drainingFor: .zero)
     }
 
+    private static let versionDemands = [
+        ("RST_STREAM", HTTP2Frames.reset(13)), ("GOAWAY", HTTP2Frames.goAway(last: 0, 13)),
+    ]
+
+    /// RFC 9113 section 7. The relay selects `h2` if it is offered.
+    @Test(
+        "A request whose server requires HTTP/1.1 is sent over it, as are later ones",
+        arguments: versionDemands,
+        [(HTTPRequest.Method.get, RequestBodySource.none), (.post, .bytes(Array("x".utf8))), (.post, .none)]
+    )
+    func requiresHTTP1(
+        _ said: (name: String, frames: [UInt8]),
+        _ sent: (method: HTTPRequest.Method, body: RequestBodySource)
+    ) async throws {
+        let rig = try await ServerRig.shared()
+        // A GET is not traced on its first connection, so its first GOAWAY has no reason.
+        let count = said.name == "GOAWAY" && sent.method == .get ? 2 : 1
+        let refusals = (0..<count).flatMap { _ in TLSRelay.connection(saying: said.frames) }
+        let body: [RawServer.Step] = if case .bytes(let bytes) = sent.body { [.read(bytes.count)] } else { [] }
+        let served = [.readHead] + body + [.respond("ok")]
+        let (server, relay) = try await TLSRelay.scripted(
+            refusals + served + served + [.hang],
+            rig,
+            protocols: "h2,http/1.1"
+        )
+        defer { withExtendedLifetime(server) {} }
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        var request = try request(relay, body: sent.body)
+        request.method = sent.method
+        for isReused in [false, true] {
+            let (response, body) = try await fixture.fetch(request)
+            #expect(body == Array("ok".utf8) && response.version == .http11, "\(said.name): \(response)")
+            #expect(response.reusedConnection == isReused, "\(said.name)")
+        }
+        await fixture.transport.shutdown(drainingFor: .zero)
+    }
+
+    @Test("A request that allows HTTP/2 only fails where HTTP/1.1 is required", arguments: versionDemands)
+    func http2Only(_ said: (name: String, frames: [UInt8])) async throws {
+        let rig = try await ServerRig.shared()
+        let refusals = (0..<8).flatMap { _ in TLSRelay.connection(saying: said.frames) }
+        let (server, relay) = try await TLSRelay.scripted(refusals, rig)
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        var request = try request(relay, body: .none)
+        request.versions = .http2Only
+        let failure = await fixture.failure(of: request)
+        #expect(failure?.code == .connectionLost && failure?.requestMayHaveBeenSent == false, "\(failure as Any)")
+        #expect(failure?.message.contains("requires HTTP/1.1") == true, "\(failure as Any)")
+        withExtendedLifetime(server) {}
+        await fixture.transport.shutdown(drainingFor: .zero)
+    }
+
     /// The server answers other requests meanwhile.
     @Test("A request is sent again a few times, and more often to a server that responds")
     func count() {

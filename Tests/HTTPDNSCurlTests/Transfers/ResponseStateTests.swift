@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSPrimitives
+import HTTPTypes
 import Testing
 
 @testable import HTTPDNSCurl
@@ -9,7 +10,8 @@ import Testing
 @Suite("ResponseState")
 struct ResponseStateTests {
     private let head = RawHead(
-        bytes: [1],
+        head: ResponseHead(HTTPResponse(status: .accepted)),
+        version: .http11,
         endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 80),
         reusedConnection: false,
         timings: HTTPDNSTransfer.Timings()
@@ -17,24 +19,24 @@ struct ResponseStateTests {
     private let summary = TransferSummary(bodyBytes: 3, wireBytes: 3, timings: HTTPDNSTransfer.Timings())
     private let failure = TransferFailure(code: .connectionLost, phase: .body, message: "gone")
 
-    /// Runs `events` with a state in which a caller waits for the head; gives the bytes of the head that it got.
-    private func waitForHead(_ events: (inout ResponseState) -> [ResponseState.Action]) async throws -> [UInt8] {
+    /// Runs `events` with a state in which a caller waits for the head; gives the status of the head that it got.
+    private func waitForHead(_ events: (inout ResponseState) -> [ResponseState.Action]) async throws -> Int {
         try await withUnsafeThrowingContinuation { (continuation: ResponseState.HeadContinuation) in
             var state = ResponseState()
             state.awaitHead(continuation).run()
             for action in events(&state) { action.run() }
-        }.bytes
+        }.head.statusCode
     }
 
     @Test("A whole response in one turn resumes the caller once and keeps its body")
     func wholeAnswer() async throws {
         nonisolated(unsafe) var kept = ResponseState()
-        let bytes = try await waitForHead { state in
+        let status = try await waitForHead { state in
             let action = state.receive(head: head, chunks: [[7, 8], [9]], end: .success(summary))
             kept = state
             return [action]
         }
-        #expect(bytes == [1])
+        #expect(status == 202)
         #expect(kept.bufferedBytes == 3)
         #expect(chunk(&kept) == [7, 8])
         #expect(chunk(&kept) == [9])

@@ -17,7 +17,9 @@ struct StreamTraceTests {
     @Test(
         "A refused stream and a GOAWAY that excludes one prove that it was not processed",
         arguments: [
-            ([own], false), (["REFUSED_STREAM, retrying a fresh connect\n"], true), ([own, goAway("3")], true),
+            ([own], false), (["REFUSED_STREAM, retrying a fresh connect\n"], true),
+            ([own, "Downgrades to HTTP/1.1\n"], true), ([own, "x Downgrades to HTTP/1.1\n"], false),
+            ([own, goAway("3")], true),
             ([own, "received GOAWAY, error=0, last_stream=3\n"], true), ([own, goAway("5")], false),
             ([own, goAway("2147483647")], false), ([own, goAway("2147483647"), goAway("1")], true),
             ([own8, goAway("3")], true), ([own8, goAway("5")], false), ([goAway("7"), own8], true),
@@ -49,11 +51,23 @@ struct StreamTraceTests {
         #expect(stream.isUnprocessed(lastStream: lastStream) == isUnprocessed)
     }
 
+    @Test(
+        "The trace of a GOAWAY tells whether it requires HTTP/1.1",
+        arguments: [
+            ("recveived", "13", true), ("received", "13", true), ("received", "0", false), ("received", "130", false),
+        ]
+    )
+    func requiredVersion(word: String, error: String, requiresHTTP1: Bool) {
+        var line = "\(word) GOAWAY, error=\(error), last_stream=13\n"
+        let trace = line.withUTF8 { StreamTrace(UnsafeRawBufferPointer($0)) }
+        #expect(trace == .goAway(lastStream: 13, requiresHTTP1: requiresHTTP1))
+    }
+
     @Test("A GOAWAY that another request read counts for all streams of the connection")
     func sharedGoAway() {
         var reader = RequestStream(number: 3)
         var lastStream: UInt32?
-        reader.read(.goAway(lastStream: 3), lastStream: &lastStream)
+        reader.read(.goAway(lastStream: 3, requiresHTTP1: false), lastStream: &lastStream)
         #expect(!reader.isUnprocessed(lastStream: lastStream))
         #expect(RequestStream(number: 5).isUnprocessed(lastStream: lastStream))
         #expect(!RequestStream(number: nil).isUnprocessed(lastStream: lastStream))

@@ -163,6 +163,58 @@ struct TransportConnectionTests {
         #expect(server.connections.count == 2)
     }
 
+    /// The response that follows a head on the connection may be read at two offsets.
+    @Test(
+        "A connection whose response head was refused carries no other request",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nX-A : 1\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\n: 1\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\n folded first\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\n X-A: 1\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200OK\r\nContent-Length: 2\r\n\r\nok", "http/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding : chunked\r\nContent-Length: 12\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length : 2\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 204 No Content\r\nX-A : 1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\n" + String(repeating: "a:b\r\n", count: 10_001) + "Content-Length: 2\r\n\r\nok",
+            "HTTP/1.1 103 Early Hints\r\nX-A : 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        ]
+    )
+    func refusedHead(text: String) async throws {
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .respond("ok"), .readHead, .sendText(text), .serve("ok")] : [.serve("ok")]
+        }
+        let fixture = TransportFixture()
+        let request = try TransportFixture.request(to: server, method: .post)
+        try await fixture.fetch(request)
+        let failure = await fixture.failure(of: request)
+        #expect(failure?.code == .protocolViolation && failure?.phase == .firstByte, "\(failure as Any)")
+        #expect(failure?.requestMayHaveBeenSent == true && failure?.endpoint == request.endpoints[0])
+        #expect(try await fixture.fetch(request).response.reusedConnection == false)
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        await fixture.transport.shutdown()
+    }
+
+    /// RFC 9112 section 6.1: other recipients may read the length.
+    @Test(
+        "A connection whose response declared two ends carries no other request",
+        arguments: ["HTTP/1.1 200 OK\r\nContent-Length: 2", "HTTP/1.0 200 OK\r\nConnection: keep-alive"]
+    )
+    func twoEnds(head: String) async throws {
+        let chunked = head + "\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .sendText(chunked), .serve("ok")] : [.serve("ok")]
+        }
+        let fixture = TransportFixture()
+        let request = try TransportFixture.request(to: server)
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+        #expect(try await fixture.fetch(request).response.reusedConnection == false)
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        #expect(try await fixture.fetch(request).response.reusedConnection, "the option is not kept")
+        await fixture.transport.shutdown()
+    }
+
     @Test(
         "A Content-Length that is no decimal number is a protocol violation",
         arguments: ["0xC", "12abc", "+12", "-12", "1 2", "12,", ",12", "", "twelve", "12;", "12.0"]

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSPrimitives
+import HTTPTypes
 import ServerRig
 import Testing
 
@@ -43,7 +44,7 @@ struct ClientCertificateAlertTests {
         let fixture = fixture(rig, certificate: it.certificate)
         let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1")
         let failure = try #require(await fixture.failure(of: request))
-        #expect(failure.code == .tlsFailed && failure.phase == .tls, "\(failure.code): \(failure)")
+        #expect(failure.code == .clientCertificateRefused && failure.phase == .tls, "\(failure.code): \(failure)")
         #expect(failure.message.contains(it.text) && !failure.message.contains(".invalid"), "\(failure)")
         #expect(failure.message.contains(it.certificate == nil ? "no client certificate is set" : "was sent"))
         await fixture.transport.shutdown()
@@ -66,8 +67,53 @@ struct ClientCertificateAlertTests {
         let fixture = fixture(rig, certificate: nil)
         let request = try TransportFixture.request("https://one.test:\(relay.port)/", at: "127.0.0.1")
         let failure = try #require(await fixture.failure(of: request))
-        #expect(failure.code == .tlsFailed && failure.message.contains("certificate required"), "\(failure)")
+        #expect(failure.code == .clientCertificateRefused, "\(failure.code): \(failure)")
+        #expect(failure.message.contains("certificate required"), "\(failure)")
         #expect(relay.connectionCount == 1)
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "Alerts about a certificate are told from others",
+        arguments: [
+            ("OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0", true),
+            ("error:0A000412:SSL routines::sslv3 alert bad certificate", true),
+            ("error:0A000412:SSL routines::ssl/tls alert bad certificate", true),
+            ("error:0A000413:SSL routines::sslv3 alert unsupported certificate", true),
+            ("error:0A000415:SSL routines::sslv3 alert certificate expired", true),
+            ("error:0A000418:SSL routines::tlsv1 alert unknown ca", true),
+            ("error:0A000419:SSL routines::tlsv1 alert access denied", true),
+            ("error:0A000438:SSL routines::tlsv1 alert internal error", false),
+            ("error:0A000410:SSL routines::sslv3 alert handshake failure", false),
+            ("error:0A000086:SSL routines::certificate verify failed", false),
+        ]
+    )
+    func texts(text: String, isAboutCertificate: Bool) {
+        #expect(EasyHandle.isAboutClientCertificate(text) == isAboutCertificate)
+    }
+
+    /// As HAProxy does: the reset overtakes its alert.
+    @Test("A reset where a certificate was asked for names that possible reason", arguments: [true, false])
+    func reset(asks: Bool) async throws {
+        let rig = try await ServerRig.shared()
+        let reached = Gate()
+        let upstream = try RawServer(.readHead, .open(reached), .hang)
+        let server = try await TLSRelay(
+            to: upstream.port,
+            certificate: rig.certificateFile("good.pem"),
+            key: rig.certificateFile("good.key"),
+            protocols: "http/1.1",
+            options: ["-tls1_3"] + (asks ? ["-verify", "1"] : [])
+        )
+        let relay = try TCPRelay(to: "127.0.0.1", port: server.port)
+        let fixture = fixture(rig, certificate: nil)
+        let request = try TransportFixture.request("https://one.test:\(relay.port)/", at: "127.0.0.1", method: .post)
+        async let answer = fixture.failure(of: request)
+        await reached.passage()
+        relay.endConnections(resetting: true)
+        let failure = try #require(await answer)
+        #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent, "\(failure.code): \(failure)")
+        #expect(failure.message.contains("asked for a client certificate") == asks, "\(failure)")
         await fixture.transport.shutdown()
     }
 }

@@ -29,6 +29,7 @@ struct ErrorMappingTests {
             (.trustRootsMissing, .tls, .configuration, .configuration),
             (.trustUnsupported, .tls, .configuration, .configuration),
             (.connectFailed, .connect, .connectFailed, .connect), (.tlsFailed, .tls, .connectFailed, .tls),
+            (.clientCertificateRefused, .tls, .connectFailed, .tls),
             (.certificateRefused, .tls, .certificateRefused, .tls), (.wrongPeer, .connect, .connectFailed, .connect),
             (.lookupDenied, .connect, .connectFailed, .connect), (.timedOut, .queue, .timedOut, .queue),
             (.timedOut, .connect, .timedOut, .connect), (.timedOut, .tls, .timedOut, .tls),

@@ -26,8 +26,10 @@ public enum HTTP2Frames {
         return false
     }
 
-    /// Returns GOAWAY without an error, after the stream `last`.
-    public static func goAway(last: UInt8) -> [UInt8] { frame(7, 0, [0, 0, 0, last, 0, 0, 0, 0]) }
+    /// Returns GOAWAY after the stream `last`, without an error unless `code` is one.
+    public static func goAway(last: UInt8, _ code: UInt8 = 0) -> [UInt8] {
+        frame(7, 0, [0, 0, 0, last, 0, 0, 0, code])
+    }
 
     /// Returns HEADERS, without the end of the stream unless `endsStream`.
     /// - Parameters:

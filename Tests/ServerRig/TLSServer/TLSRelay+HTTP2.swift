@@ -27,7 +27,7 @@ extension TLSRelay {
     }
 
     /// Creates a relay in front of a server with these steps, for all connections together.
-    public static func scripted(_ steps: [RawServer.Step], _ rig: ServerRig) async throws
+    public static func scripted(_ steps: [RawServer.Step], _ rig: ServerRig, protocols: String = "h2") async throws
         -> (server: RawServer, relay: TLSRelay)
     {
         let server = try RawServer { _ in steps + [.hang] }
@@ -35,7 +35,7 @@ extension TLSRelay {
             to: server.port,
             certificate: rig.certificateFile("good.pem"),
             key: rig.certificateFile("good.key"),
-            protocols: "h2"
+            protocols: protocols
         )
         return (server, relay)
     }

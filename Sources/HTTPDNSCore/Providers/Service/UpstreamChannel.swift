@@ -110,7 +110,8 @@ package final class UpstreamChannel: Sendable {
     /// Whether a failure is about the address, and not only about this process or this query.
     private static func isAboutAddress(_ failure: TransferFailure) -> Bool {
         switch failure.code {
-        case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .protocolViolation: true
+        case .connectFailed, .tlsFailed, .clientCertificateRefused, .certificateRefused, .wrongPeer, .protocolViolation:
+            true
         case .timedOut:
             // After these phases the time may have been spent on one name whose name servers do not respond.
             [.connect, .tls].contains(failure.reached ?? failure.phase)
