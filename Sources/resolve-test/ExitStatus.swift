@@ -53,7 +53,8 @@ enum CurlExitStatus {
         let transfer = failure.flatMap { ofTransfers.contains($0.curlCode) ? $0.curlCode : nil }
         return switch error.code {
         case .resolveFailed: error.proxy == nil ? hostNotResolved : proxyNotResolved
-        case .connectFailed: failure?.code == .tlsFailed ? tlsFailed : connectFailed
+        case .connectFailed:
+            failure?.code == .tlsFailed || failure?.code == .clientCertificateRefused ? tlsFailed : connectFailed
         case .certificateRefused: failure?.curlCode == keyPinMismatch ? keyPinMismatch : certificateRefused
         case .proxyUnreachable where error.phase == .resolve: proxyNotResolved
         case .proxyUnreachable: transfer == 97 ? 97 : connectFailed

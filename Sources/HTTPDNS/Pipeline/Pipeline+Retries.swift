@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 internal import Logging
@@ -137,6 +138,8 @@ extension Pipeline {
             )
         case .failure(let error):
             guard let error = error as? HTTPDNSClientError else { return nil }
+            // Another try has the same result.
+            if (error.underlying as? TransferFailure)?.code == .clientCertificateRefused { return nil }
             // An interceptor's own error does not know what was sent inside it.
             let mayHaveBeenSent = error.requestMayHaveBeenSent || context.frame?.mayHaveSent == true
             return .failure(error.code, error.phase, mayHaveBeenSent: mayHaveBeenSent)

@@ -59,6 +59,18 @@ struct RetryTests {
         #expect(times.withLock { $0.map { $0 - start } } == [.zero, .milliseconds(100), .milliseconds(300)])
     }
 
+    @Test("A refused client certificate is not tried again, and no network is waited for", arguments: [true, false])
+    func refusedCertificate(mayHaveBeenSent: Bool) async throws {
+        let failure = Self.failure(.clientCertificateRefused, .tls, mayHaveBeenSent: mayHaveBeenSent)
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw failure }) {
+            $0.retries = Self.atOnce
+            $0.retries.networkWait = .seconds(60)
+        }
+        let error = await clientError { try await rig.client.get("https://one.test/") }
+        #expect(error?.code == .connectFailed && error?.phase == .tls && error?.retries == 0, "\(error as Any)")
+        #expect(error?.hint?.contains("trust.clientCertificate") == true && rig.wire.requests.count == 1)
+    }
+
     @Test("Nothing is sent again unless the client or the request asks for it")
     func optIn() async throws {
         for (policy, own, count) in [

@@ -26,7 +26,8 @@ struct ExitStatusTests {
 
     static let statuses: [(HTTPDNSClientError, Int32?)] = [
         (error(.resolveFailed), 6), (error(.connectFailed), 7), (error(.connectFailed, failure(.connectFailed, 7)), 7),
-        (error(.connectFailed, failure(.tlsFailed, 35)), 35), (error(.certificateRefused), 60),
+        (error(.connectFailed, failure(.tlsFailed, 35)), 35),
+        (error(.connectFailed, failure(.clientCertificateRefused, 56)), 35), (error(.certificateRefused), 60),
         (error(.certificateRefused, failure(.certificateRefused, 90)), 90), (error(.timedOut), 28),
         (error(.connectionLost, failure(.connectionLost, 52)), 52),
         (error(.connectionLost, failure(.connectionLost, 18)), 18), (error(.connectionLost), 56),
