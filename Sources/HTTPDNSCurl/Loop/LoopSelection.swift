@@ -9,7 +9,7 @@
 ///   a connection to the origin. It returns home once one loop could do the work of all for ``stay``. Without that delay it would
 ///   return as soon as the others have taken half of its work, and all of it would move back and forth.
 /// - A loop starts when all started ones are busy. So a program with little traffic has one loop, however many origins it uses.
-/// - A loop that cannot serve gets nothing for ``rest``: its transfers end at once, and it would have the fewest. Its origins
+/// - A loop that cannot serve gets nothing for ``rest``: its transfers end immediately, and it would have the fewest. Its origins
 ///   have a home among the others meanwhile.
 struct LoopSelection {
     /// The time for which an origin stays spread after the last time that one loop could not have done all the work.

@@ -40,7 +40,7 @@ struct TrustedTransportTests {
     }
 
     /// A change makes new connections, and nothing else does.
-    @Test("Trust files are checked once a second at most, after a pause before a request")
+    @Test("Trust files are checked once a second, and after a pause before the request")
     func looks() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()

@@ -54,7 +54,7 @@ struct LoopSelectionTests {
         }
     }
 
-    /// Its transfers end at once, so it has the fewest.
+    /// Its transfers end immediately, so it has the fewest.
     @Test("A loop that failed gets no requests for 10 s, of spread origins and of its own")
     func resting() {
         var loops = Loops(3)
