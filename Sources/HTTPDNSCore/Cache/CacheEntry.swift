@@ -37,6 +37,7 @@ struct CacheEntry: Sendable {
         known.canonicalName = header.details?.canonicalName
         known.failedAttempts = header.details?.failedAttempts ?? []
         known.failedFamilies = header.details?.failedFamilies ?? []
+        known.familyBackoff = header.details?.familyBackoff
         known.holdsForAllClients = header.details?.holdsForAllClients ?? false
         known.httpsRecords = header.details?.httpsRecords
         answer = known
@@ -54,8 +55,9 @@ struct CacheEntry: Sendable {
     @discardableResult
     mutating func install(_ new: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
         if let answer, answer.sentAt > new.sentAt { return new }
-        let merged =
-            answer.map { new.doubtingLostFamilies(of: $0, at: now).keepingFailedFamilies(of: $0, at: now) } ?? new
+        let doubted = answer.map { new.doubtingLostFamilies(of: $0, at: now) } ?? new
+        let delayed = doubted.backingOffFailedFamilies(after: answer)
+        let merged = answer.map { delayed.keepingFailedFamilies(of: $0, at: now) } ?? delayed
         failure = nil
         answer = now < merged.expiresAt ? merged : nil
         return merged
@@ -93,13 +95,14 @@ struct CacheEntry: Sendable {
 
     /// Adds the result of a lookup of the missing families alone, while the answer without them is in use.
     ///
-    /// After a failure, or an answer that may have another scope, they are queried again once the answer is twice as old.
+    /// After a failure, or an answer that may have another scope, they are queried again after their back-off.
     /// - Parameters:
     ///   - new: Nil for a failure.
     ///   - chance: A number in -1...1.
     /// - Returns: The whole answer; nil when the incomplete one is no longer in use.
     mutating func complete(with new: KnownAnswer?, at now: MonotonicTime, chance: Double) -> KnownAnswer? {
         guard var whole = answer, now < whole.expiresAt, case .addresses(let known) = whole.content else { return nil }
+        let failures = whole.familyFailures
         if let new, new.origin.providerScope == whole.origin.providerScope {
             // The result replaces the addresses that a family kept from an older answer.
             let answered = whole.failedFamilies.subtracting(new.failedFamilies)
@@ -114,8 +117,11 @@ struct CacheEntry: Sendable {
             }
         }
         whole.refreshAt = Lifetimes.refreshMoment(of: whole, chance: chance)
+        whole.familyBackoff = nil
         if !whole.failedFamilies.isEmpty {
-            whole.refreshAt = min(whole.refreshAt, now + max(Lifetimes.partial, now - whole.sentAt))
+            let backoff = FamilyBackoff(failures: failures + 1, since: now)
+            whole.familyBackoff = backoff
+            whole.refreshAt = min(whole.refreshAt, backoff.retryAt)
         }
         answer = whole
         return whole
@@ -175,6 +181,7 @@ final class AnswerDetails: Sendable {
     let failedAttempts: [HTTPDNSResolver.ProviderAttempt]
     /// The families that failed while another had addresses.
     let failedFamilies: HTTPDNSAddress.Families
+    let familyBackoff: FamilyBackoff?
     let httpsRecords: ServiceRoute?
     /// The reason that there is no address, for a negative answer.
     let negative: HTTPDNSResolver.Error?
@@ -190,6 +197,7 @@ final class AnswerDetails: Sendable {
         canonicalName = answer?.canonicalName
         failedAttempts = answer?.failedAttempts ?? []
         failedFamilies = answer?.failedFamilies ?? []
+        familyBackoff = answer?.familyBackoff
         httpsRecords = answer?.httpsRecords
         if case .nothing(let reason) = answer?.content { negative = reason } else { negative = nil }
         failure = entry.failure
@@ -273,8 +281,13 @@ enum Lifetimes {
     static let confirmation: Duration = .seconds(5)
     /// The time after which a family is queried again that failed while the other had addresses.
     ///
-    /// It is doubled with each further failure.
+    /// It is doubled with each failure after the second one, up to ``negative``'s limit.
     static let partial: Duration = .seconds(10)
+
+    /// Returns the time after which a family is queried again that failed, while the other one has addresses.
+    static func familyBackoff(afterFailures count: Int) -> Duration {
+        min(partial * (1 << min(max(count - 2, 0), 5)), negative.upperBound)
+    }
 
     /// Returns the time before the end of a lifetime in which a use refreshes the answer: a tenth of it, 2 s at least, never
     /// more than half.

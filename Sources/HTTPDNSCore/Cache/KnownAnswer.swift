@@ -26,6 +26,10 @@ package struct KnownAnswer: Sendable {
     var queriedFamilies: HTTPDNSAddress.Families = .both
     /// The queried families that failed: their previous addresses are not contradicted.
     var failedFamilies: HTTPDNSAddress.Families = []
+    /// Whether a failed family had no answer in time: it is queried once more immediately.
+    var isFamilyLate = false
+    /// The next query for the failed families; nil while none failed.
+    var familyBackoff: FamilyBackoff?
     /// Whether two providers gave it, where it is negative.
     package var isConfirmed = false
     /// Whether the query for HTTPS records failed: the previous records are not contradicted.
@@ -71,6 +75,28 @@ package struct KnownAnswer: Sendable {
         return answer
     }
 
+    /// Returns the answer with the time of the next query for its failed families: later each time that they fail again.
+    ///
+    /// A family that was not queried, because it is in back-off, stays failed.
+    func backingOffFailedFamilies(after older: KnownAnswer?) -> KnownAnswer {
+        var answer = self
+        if let older, case .addresses = content {
+            let resting = older.failedFamilies.subtracting(queriedFamilies)
+            answer.failedFamilies.formUnion(resting)
+            if !resting.isEmpty { answer.familyBackoff = older.familyBackoff }
+        }
+        guard !answer.failedFamilies.isEmpty else { return self }
+        var failures = 1
+        if let older, !older.failedFamilies.isDisjoint(with: answer.failedFamilies) { failures += older.familyFailures }
+        let backoff = answer.familyBackoff ?? FamilyBackoff(failures: failures, since: sentAt)
+        answer.familyBackoff = backoff
+        answer.refreshAt = min(refreshAt, backoff.retryAt)
+        return answer
+    }
+
+    /// The number of failures of the failed families in a row.
+    var familyFailures: Int { familyBackoff?.failures ?? 0 }
+
     /// Returns the answer that counts a family as failed that it lacks and `older` has: a family that is lost for a moment is
     /// queried once more. It is missing when that query does not find it either.
     func doubtingLostFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
@@ -86,7 +112,6 @@ package struct KnownAnswer: Sendable {
         guard !lost.isEmpty else { return self }
         var answer = self
         answer.failedFamilies.formUnion(lost)
-        answer.refreshAt = min(refreshAt, sentAt + Lifetimes.partial)
         return answer
     }
 
@@ -114,5 +139,17 @@ package struct KnownAnswer: Sendable {
         answer.life = min(expiresAt, older.expiresAt) - sentAt
         answer.refreshAt = min(refreshAt, answer.expiresAt)
         return answer
+    }
+}
+
+/// The failures of an address family in a row, while the other family has addresses.
+struct FamilyBackoff: Sendable, Hashable {
+    var failures: Int
+    /// The time from which a use of the answer queries the family again.
+    var retryAt: MonotonicTime
+
+    init(failures: Int, since now: MonotonicTime) {
+        self.failures = failures
+        retryAt = now + Lifetimes.familyBackoff(afterFailures: failures)
     }
 }

@@ -43,6 +43,14 @@ enum AnswerReading: Equatable, Sendable {
         return failed
     }
 
+    /// Returns whether a queried family had no answer in time.
+    static func hasLateFamily(_ answer: HTTPDNSProviderAnswer, families: HTTPDNSAddress.Families) -> Bool {
+        [(HTTPDNSAddress.Family.v4, answer.v4), (.v6, answer.v6)].contains { family, outcome in
+            guard families.contains(family), case .failed(let error) = outcome else { return false }
+            return error.code == .timedOut
+        }
+    }
+
     /// Combines the outcomes of an answer.
     ///
     /// - IPv4 addresses precede IPv6 ones. The transport decides in which order they are tried.

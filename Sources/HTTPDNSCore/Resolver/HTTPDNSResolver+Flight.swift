@@ -21,11 +21,34 @@ extension HTTPDNSResolver {
         // A detached task: it serves all waiters. So it must neither end with the first caller nor inherit its task-local
         // values.
         let task = CallWork.detached { [self] in
-            guard let result = await self.fly(inquiry, hurry, until: deadline) else { return }
+            guard let result = await self.fly(sparingly: inquiry, hurry, until: deadline) else { return }
             self.land(result, inquiry, flight, isRefresh: isRefresh)
         }
         let work = FlightWork(task: task, hurry: hurry)
         cache.shard(for: inquiry.key).state.withLock { $0.flights.attach(work, to: flight) }?.cancel()
+    }
+
+    /// Queries the sources without the families that are in back-off after failures. They are queried after all when the others
+    /// have no address.
+    private func fly(
+        sparingly inquiry: UpstreamLookup,
+        _ hurry: OneShot<Void>,
+        until end: MonotonicTime?
+    ) async -> FlightResult? {
+        var spared = inquiry
+        if !inquiry.completesAnswer, inquiry.route?.usesHTTPSRecords != true,
+            let details = cache.shard(for: inquiry.key).state.withLock({ $0.table.find(inquiry.key)?.header.details }),
+            let backoff = details.familyBackoff, fixed.timeSource.now() < backoff.retryAt
+        {
+            spared.queried.subtract(details.failedFamilies)
+        }
+        guard spared.queried != inquiry.queried, !spared.queried.isEmpty else {
+            return await fly(inquiry, hurry, until: end)
+        }
+        let end = end ?? fixed.timeSource.now() + inquiry.settings.configuration.timeLimit
+        let result = await fly(spared, hurry, until: end)
+        guard case .answer(let answer)? = result, case .nothing = answer.content else { return result }
+        return await fly(inquiry, OneShot<Void>(), until: end)
     }
 
     /// Queries the providers of the route, and the system resolver where the route requires it.
@@ -159,11 +182,8 @@ extension HTTPDNSResolver {
             answer.canonicalName = name == inquiry.host ? nil : name
             answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: inquiry.queried)
             answer.refreshAt = refreshMoment(of: answer)
-            // A missing family stays missing for as long as the addresses of the other are used. A failed family counts as
-            // missing.
-            if !answer.failedFamilies.isEmpty {
-                answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
-            }
+            // A missing family stays missing for as long as the addresses of the other are used.
+            answer.isFamilyLate = AnswerReading.hasLateFamily(reply.answer, families: inquiry.queried)
         case .noAddresses(let timeToLive):
             let error = HTTPDNSResolver.Error.noAddresses(
                 inquiry.host,
@@ -283,6 +303,15 @@ extension HTTPDNSResolver {
         report(landed, outcome, inquiry, isRefresh: isRefresh, at: now)
         let delivery = delivery(of: outcome, landed.known, key)
         for waiter in landed.waiters { waiter.deliver(delivery) }
+        askForLateFamily(landed, inquiry, at: now)
+    }
+
+    /// Queries a family again that had no answer in time, once: requests do not wait for it, and the next one has it.
+    private func askForLateFamily(_ landed: Landed, _ inquiry: UpstreamLookup, at now: MonotonicTime) {
+        guard landed.isCurrent, !inquiry.completesAnswer, inquiry.route?.usesHTTPSRecords != true,
+            let known = landed.known, known.isFamilyLate, known.familyFailures == 1, now < known.expiresAt
+        else { return }
+        refresh(CachedAnswer(inquiry.key, CacheEntry(known)), inquiry, at: now)
     }
 
     /// Caches an answer under the key without a client subnet, where queries with any client subnet find it.

@@ -33,7 +33,7 @@ struct DoHFamilyPatienceTests {
         let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .both, timeLimit: .seconds(3))
         async let answer = provider.resolve(query)
         await time.sleepers(atLeast: 1)
-        time.advance(by: .milliseconds(500))
+        time.advance(by: .milliseconds(50))
         let (missing, found) =
             silent == .a ? (try await answer.v4, try await answer.v6) : (try await answer.v6, try await answer.v4)
         guard case .addresses = found, case .failed(let error) = missing else {
@@ -43,21 +43,40 @@ struct DoHFamilyPatienceTests {
         #expect(error.code == .timedOut)
     }
 
-    @Test("Through a resolver the addresses arrive long before its time limit")
-    func resolves() async throws {
+    /// The late family is asked for once more, without a request that waits for it.
+    @Test(
+        "A late family delays no request, and the cache has it as soon as it is there",
+        arguments: [.a, .aaaa] as [DNSRecordType]
+    )
+    func resolves(late: DNSRecordType) async throws {
         let time = ManualClock()
+        let asked = Lock(0)
+        let exchange = ScriptedExchange { sent in
+            guard sent.question.type == late, asked.withLock({ count in (count, count += 1).0 }) == 0 else {
+                return .loopback(to: sent)
+            }
+            try await ManualClock().sleep(until: MonotonicTime(nanoseconds: .max))
+            throw CancellationError()
+        }
+        var service = HTTPDNSDoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
+        service.bootstrap = [HTTPDNSAddress(v4: 127, 0, 0, 1)]
+        service.answerScope = .loopback
         var configuration = HTTPDNSResolver.Configuration()
-        configuration.providers = [try provider(silentAbout: .aaaa, on: time)]
+        configuration.providers = [try HTTPDNSDoHProvider(service, exchange: exchange, time: time)]
         configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
         configuration.timeSource = time
+        configuration.hasIPv6Route = { true }
         let resolver = try HTTPDNSResolver(configuration)
-        let host = HTTPDNSHost.name(try HTTPDNSName("one.test"))
-        async let resolution = resolver.resolve(HTTPDNSResolver.Query(host, port: 443))
-        // The flight's end, the query's limit, and the patience with the silent family.
+        var listener = resolver.listener
+        let query = HTTPDNSResolver.Query(.name(try HTTPDNSName("one.test")), port: 443)
+        async let resolution = resolver.resolve(query)
+        // The request's deadline, the query's limit, and the patience with the silent family.
         await time.sleepers(atLeast: 3)
-        time.advance(by: .milliseconds(500))
-        #expect(try await resolution.endpoints.map(\.address) == [HTTPDNSAddress(v4: 127, 0, 0, 2)])
-        while time.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
+        time.advance(by: .milliseconds(50))
+        #expect(try await resolution.endpoints.map(\.address.family) == [late == .a ? .v6 : .v4])
+        await listener.wait(for: .refreshed)
+        #expect(try resolver.immediateResolution(for: query)?.endpoints.count == 2)
+        #expect(exchange.sent.count == 3)
     }
 
     @Test("Without an address the other family is awaited until the time limit")

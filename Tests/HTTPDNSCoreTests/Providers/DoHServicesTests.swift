@@ -234,6 +234,36 @@ struct QuestionGatheringTests {
         #expect(action == .wait(until: now + .milliseconds(patience)))
     }
 
+    @Test(
+        "The second family is awaited for 50 ms after the first one's addresses",
+        arguments: [QuestionGathering.Question.v4, .v6],
+        [(0, 50), (900, 50), (2_960, 20)]
+    )
+    func secondFamily(first: QuestionGathering.Question, times: (took: Int, patience: Int)) throws {
+        var gathering = QuestionGathering(
+            families: .both,
+            wantsHTTPSRecords: false,
+            since: Self.start,
+            deadline: Self.start + .seconds(3)
+        )
+        let now = Self.start + .milliseconds(times.took)
+        let action = gathering.received(.outcome(first, Self.found), at: now)
+        #expect(action == .wait(until: now + .milliseconds(times.patience)))
+    }
+
+    @Test("A family that failed or has no address starts no wait for the other one")
+    func withoutFirstFamily() throws {
+        for outcome in [Self.empty, .failure(HTTPDNSProviderError(code: .timedOut, message: "late"))] {
+            var gathering = QuestionGathering(
+                families: .both,
+                wantsHTTPSRecords: false,
+                since: Self.start,
+                deadline: Self.start + .seconds(3)
+            )
+            #expect(gathering.received(.outcome(.v6, outcome), at: Self.start) == .keepWaiting)
+        }
+    }
+
     /// The name has none, or its families failed.
     @Test("HTTPS records are awaited for 50 ms when the name has no addresses")
     func withoutAddresses() throws {

@@ -8,12 +8,17 @@ import Testing
 
 @Suite("Queries for a name in use", .timeLimit(.minutes(10)))
 struct QueryCostTests {
-    /// Uses a name each ten seconds, and waits for what a use started.
-    private func use(_ host: String, for time: Duration, _ fixture: ResolverFixture) async throws {
+    /// Uses a name at intervals, and waits for what a use started.
+    private func use(
+        _ host: String,
+        for time: Duration,
+        each step: Duration = .seconds(10),
+        _ fixture: ResolverFixture
+    ) async throws {
         var listener = fixture.resolver.listener
         var known = fixture.resolver.counters.refreshesStarted
-        for _ in 0..<Int(time / .seconds(10)) {
-            fixture.time.advance(by: .seconds(10))
+        for _ in 0..<Int(time / step) {
+            fixture.time.advance(by: step)
             #expect(try fixture.immediate(host)?.isStale == false)
             guard fixture.resolver.counters.refreshesStarted > known else { continue }
             known = fixture.resolver.counters.refreshesStarted
@@ -51,7 +56,48 @@ struct QueryCostTests {
         #expect(fixture.provider.queries.map(\.families) == [.both] + Array(repeating: .v6, count: 6))
         #expect(try fixture.immediate("img.test")?.timeToLive == .seconds(80))
         try await use("img.test", for: .seconds(20), fixture)
-        #expect(fixture.provider.queries.last?.families == .both)
+        #expect(fixture.provider.queries.last?.families == .v4)
+    }
+
+    /// The lives of the other family's addresses do not begin its pauses anew.
+    @Test("A family that fails for an hour costs 20 queries, whatever the time to live", arguments: [60, 300])
+    func familyFailsForLong(timeToLive: Int64) async throws {
+        let fixture = try ResolverFixture(ticket: 1000)
+        let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
+        var answer = HTTPDNSProviderAnswer.addresses([v4], timeToLive: .seconds(timeToLive))
+        answer.v6 = .failed(.unavailable)
+        let host = try HTTPDNSName("img.test")
+        fixture.provider.answer(.answer(answer), for: host)
+        _ = try await fixture.resolve("img.test")
+        func count(_ family: HTTPDNSAddress.Family) -> Int {
+            fixture.provider.queries.count { $0.families.contains(family) }
+        }
+        try await use("img.test", for: .seconds(3600), each: .seconds(5), fixture)
+        #expect((10...20).contains(count(.v6)), "\(count(.v6))")
+        #expect(count(.v4) <= 4400 / Int(timeToLive), "\(count(.v4))")
+        // Back again, it is found by the next of its queries.
+        let v6 = HTTPDNSAddress(family: .v6, high: 1 << 61, low: 1)
+        answer.v6 = .addresses([v6], timeToLive: .seconds(600), canonicalName: nil)
+        fixture.provider.answer(.answer(answer), for: host)
+        try await use("img.test", for: .seconds(310), each: .seconds(5), fixture)
+        #expect(try fixture.immediate("img.test")?.endpoints.count == 2)
+    }
+
+    @Test("A family in back-off is queried when the other one has no address any more")
+    func restingFamilyDecides() async throws {
+        let fixture = try ResolverFixture(ticket: 1000) { $0.cache.staleLimit = .zero }
+        var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(5))
+        answer.v6 = .failed(.unavailable)
+        let host = try HTTPDNSName("img.test")
+        fixture.provider.answer(.answer(answer), for: host)
+        _ = try await fixture.resolve("img.test")
+        fixture.time.advance(by: .seconds(5))
+        answer.v4 = .noData(timeToLive: .seconds(60))
+        let v6 = HTTPDNSAddress(family: .v6, high: 1 << 61, low: 1)
+        answer.v6 = .addresses([v6], timeToLive: .seconds(60), canonicalName: nil)
+        fixture.provider.answer(.answer(answer), for: host)
+        #expect(try await fixture.resolve("img.test").endpoints.map(\.address.family) == [.v6])
+        #expect(fixture.provider.queries.map(\.families) == [.both, .v4, .both])
     }
 
     @Test("The absence of a family that failed before is not queried again")

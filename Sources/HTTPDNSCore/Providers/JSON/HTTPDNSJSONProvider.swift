@@ -64,7 +64,7 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     /// Without one, the service decides: Google and Alidns use the source address of the request.
     ///
     /// A family has ``HTTPDNSProviderAnswer/Family/failed(_:)`` in three cases: its answer reports that the server failed or
-    /// refused, its request failed while the other's did not, or it has no answer 500 ms after the other's addresses.
+    /// refused, its request failed while the other's did not, or it has no answer 50 ms after the other's addresses.
     /// - Throws: ``HTTPDNSProviderError`` when no family's request received an answer; `CancellationError` when the task is
     ///   canceled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {

@@ -33,13 +33,12 @@ struct QuestionGathering {
         case giveUp
     }
 
-    /// The time to wait for the second family once the first has addresses. Some name servers never respond to AAAA queries,
-    /// and must not cost every lookup its whole time limit. RFC 8305 section 3 waits 50 ms; this is longer, because a family
-    /// that is given up is missing for seconds.
-    static let longestPatience: Duration = .milliseconds(500)
-    /// The least time to wait for HTTPS records once the addresses are there (RFC 9460 section 5.1). All requests start at the
-    /// same time, so HTTPS records should need no longer than the addresses.
-    static let leastPatienceForHTTPSRecords: Duration = .milliseconds(50)
+    /// The time to wait for the second family once the first has addresses (RFC 8305 section 3). Some name servers never
+    /// respond to AAAA queries, and must not delay every request. The resolver queries a family that is late once more.
+    static let resolutionDelay: Duration = .milliseconds(50)
+    /// The time to wait for HTTPS records once the addresses are there (RFC 9460 section 5.1): as long again as the addresses
+    /// took, within these limits. All requests start at the same time, so HTTPS records should need no longer.
+    static let patienceForHTTPSRecords: ClosedRange<Duration> = .milliseconds(50) ... .milliseconds(500)
 
     let questions: [Question]
     private let start: MonotonicTime
@@ -79,16 +78,14 @@ struct QuestionGathering {
         } else {
             outcomes[question] = outcome
         }
-        guard !isComplete, !isGivenUp, question != .httpsRecords else { return .keepWaiting }
+        guard !isComplete, !isGivenUp else { return .keepWaiting }
 
         let left = questions.filter { outcomes[$0] == nil }
-        if left == [.httpsRecords] {
-            patience = min(max(now - start, Self.leastPatienceForHTTPSRecords), Self.longestPatience)
-        } else if outcome.hasAddresses {
-            patience = Self.longestPatience
-        } else {
-            return .keepWaiting
-        }
+        guard left == [.httpsRecords] || outcomes.values.contains(where: \.hasAddresses) else { return .keepWaiting }
+        let limits = Self.patienceForHTTPSRecords
+        patience =
+            left.contains(.httpsRecords)
+            ? min(max(now - start, limits.lowerBound), limits.upperBound) : Self.resolutionDelay
         // At most half of the remaining time, so that the available answer is returned before the limit.
         patience = min(patience, (deadline - now) / 2)
         return .wait(until: now + patience)
