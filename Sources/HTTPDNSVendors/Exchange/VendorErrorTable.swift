@@ -76,7 +76,7 @@ struct VendorErrorTable: Sendable {
         return HTTPDNSProviderError(
             code: kind,
             message: "\(code) from \(reply.endpoint): \(row.advice)\(ending)",
-            retryAfter: reply.retryAfter.map { .seconds(Int64($0)) }
+            retryAfter: reply.retryAfter
         )
     }
 

@@ -106,6 +106,23 @@ struct DoHBootstrapTests {
         )
     }
 
+    @Test(
+        "A service's Retry-After is a number or a date by the service's own clock",
+        arguments: [
+            ("7", 7), ("6.2", 7), ("7s", 7), ("3, 7", 7), ("Sun, 06 Nov 1994 08:49:44 GMT", 7), ("soon", nil),
+        ] as [(String, Int64?)]
+    )
+    func retryAfter(value: String, expected: Int64?) async throws {
+        for status in [429, 503] {
+            let scripted = try ScriptedDoHService(addresses: [Self.addresses[0]]) { sent in
+                .status(status, to: sent, fields: [.retryAfter: value, .date: "Sun, 06 Nov 1994 08:49:37 GMT"])
+            }
+            let error = try #require(await scripted.error(.v4))
+            #expect(error.retryAfter == expected.map { .seconds($0) })
+            #expect(error.message.contains("left alone for 7 s") == (expected != nil))
+        }
+    }
+
     /// Every address answers with a failure of the server.
     @Test("When every address fails, the error names all of them and the requested wait")
     func allServersFail() async throws {

@@ -61,7 +61,7 @@ extension UpstreamReply {
         throw HTTPDNSProviderError(
             code: status == 429 ? .rateLimited : .httpStatus,
             message: "HTTP \(status) from \(endpoint): \(meaning(words))",
-            retryAfter: retryAfter.map { .seconds(Int64($0)) }
+            retryAfter: retryAfter
         )
     }
 
@@ -103,14 +103,13 @@ extension UpstreamReply {
 
     /// The service's `Retry-After` as `, it wants to be left alone for 30 s`; empty without one.
     private var waitingTime: String {
-        retryAfter.map { ", it wants to be left alone for \($0) s" } ?? ""
+        retryAfter.map { ", it wants to be left alone for \($0.components.seconds) s" } ?? ""
     }
 
-    /// The wait that 429 and 5xx may request (RFC 9110 section 10.2.3), in seconds. The form with a date is not read: it
-    /// would need a clock that agrees with the service's.
-    package var retryAfter: UInt32? {
+    /// The wait that 429 and 5xx may request (RFC 9110 section 10.2.3); `nil` for none, and for one that is over.
+    package var retryAfter: Duration? {
         guard status == 429 || (500..<600).contains(status) else { return nil }
-        return headerFields[.retryAfter].flatMap { UInt32($0) }
+        return RetryAfter.wait(in: headerFields, now: WallClock.system.now() / 1000).flatMap { $0 > .zero ? $0 : nil }
     }
 }
 
