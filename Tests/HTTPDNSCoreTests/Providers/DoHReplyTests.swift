@@ -42,7 +42,10 @@ struct DoHReplyTests {
             (503, "120", 120, "the service failed, it wants to be left alone for 120 s"),
             (429, "-1", nil, "too many queries"), (429, "Fri, 31 Dec 1999 23:59:59 GMT", nil, "too many queries"),
             (429, "30\u{1b}[2J", nil, "too many queries"), (429, "0", nil, "too many queries"),
-            (429, "99999999999999999999", 4_294_967_295, "too many queries, it wants to be left alone for 4294967295 s"),
+            (
+                429, "99999999999999999999", 4_294_967_295,
+                "too many queries, it wants to be left alone for 4294967295 s"
+            ),
             (403, "30", nil, "the service does not let this client ask"),
         ] as [(Int, String, Int?, String)]
     )

@@ -73,7 +73,7 @@ struct AnswerReadingTests {
     }
 
     @Test(
-        "Failed HTTPS records keep addresses, and make a negative answer indefinite",
+        "Failed HTTPS records change no addresses, and make a negative answer a failure",
         arguments: [HTTPDNSProviderAnswer.Family.nameError(timeToLive: .seconds(9)), .noData(timeToLive: nil), found4]
     )
     func failedHTTPSRecords(outcome: HTTPDNSProviderAnswer.Family) {

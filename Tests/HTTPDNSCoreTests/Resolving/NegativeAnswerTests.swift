@@ -157,7 +157,7 @@ struct NegativeAnswerTests {
         #expect(fixture.resolver.providerHealth[0].state == .healthy, "the failure is about the name")
     }
 
-    @Test("A failed family beside a negative one of a batch gives the name a query")
+    @Test("A name of a batch with a failed and a negative family gets its own query")
     func failedFamilyInBatch() async throws {
         let fixture = try ResolverFixture(providers: ["first", "second"], batchLimit: 5)
         let names = try names(5).map { try HTTPDNSName($0) }

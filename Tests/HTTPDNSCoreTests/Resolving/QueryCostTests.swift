@@ -59,7 +59,7 @@ struct QueryCostTests {
         #expect(fixture.provider.queries.last?.families == .v4)
     }
 
-    /// The lives of the other family's addresses do not begin its pauses anew.
+    /// The lives of the other family's addresses do not begin its pauses again.
     @Test("A family that fails for an hour costs 20 queries, whatever the time to live", arguments: [60, 300])
     func familyFailsForLong(timeToLive: Int64) async throws {
         let fixture = try ResolverFixture(ticket: 1000)
