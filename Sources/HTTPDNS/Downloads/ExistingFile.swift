@@ -26,7 +26,8 @@ extension HTTPDNSClient.Download {
         /// The bytes are in `.httpdns-….part` beside the file, and the validator of the response in `.httpdns-….state`. The
         /// rest is requested with `Range` and `If-Range` (RFC 9110 sections 13.1.5 and 14.2), so that a resource that has
         /// changed is received from its beginning. A response without a strong validator, a strong `ETag` or a
-        /// `Last-Modified` at least a second older than its `Date`, is not kept.
+        /// `Last-Modified` at least a second older than its `Date`, is not kept. A request with other header fields, or with
+        /// other values of the fields in the response's `Vary`, begins again.
         ///
         /// After a loss of power the part may have a gap: give a checksum where that matters.
         ///

@@ -13,10 +13,14 @@ internal import Foundation
 
 /// The state of a download that can be continued, stored beside its part.
 struct PartialDownload: Hashable, Sendable, Codable {
-    /// The SHA-256 hash of the request's URL, which may contain a secret.
+    /// The SHA-256 hash of the request's URL, which may contain a secret, and of its own Host field.
     var url: String
     /// The strong validator of the response that the part belongs to.
     var validator: String
+    /// The names of the fields that select the representation, in lower case and in order.
+    var selecting: [String]
+    /// The SHA-256 hash of these fields as they were sent.
+    var selection: String
     /// The length of the whole body; nil when the server did not declare it.
     var total: Int64?
 
@@ -28,12 +32,57 @@ struct PartialDownload: Hashable, Sendable, Codable {
         guard let validator = PartialDownload.validator(in: response.headerFields),
             response.headerFields[.acceptRanges]?.lowercased() != "none"
         else { return nil }
+        let varied = response.headerFields[values: .vary].flatMap { $0.split { $0 == "," || $0 == " " || $0 == "\t" } }
+            .map { $0.lowercased() }
+        guard !varied.contains("*") else { return nil }
         url = PartialDownload.key(of: request)
         self.validator = validator
         self.total = total
+        selecting = PartialDownload.names(varied, of: request, validator)
+        selection = PartialDownload.selection(by: selecting, in: response, to: request)
     }
 
-    static func key(of request: HTTPDNSClient.Request) -> String { SHA256Hash.hexadecimal(of: request.url) }
+    static func key(of request: HTTPDNSClient.Request) -> String {
+        SHA256Hash.hexadecimal(of: "\(request.url)\n\(request.own?.options.hostHeader ?? "")")
+    }
+
+    /// Whether a response is one to the same selection among the representations of the URL.
+    func isSelected(by request: HTTPDNSClient.Request, _ response: HTTPDNSClient.Response) -> Bool {
+        // Fields that the request has now, and did not have then, count too.
+        let names = PartialDownload.names(selecting, of: request, validator)
+        return names == selecting && selection == PartialDownload.selection(by: names, in: response, to: request)
+    }
+
+    /// Returns the names of the fields that may select a representation: those that the server names in `Vary`, and the
+    /// request's own, since servers forget to name them. A date does not tell representations apart as an entity tag does (RFC
+    /// 9110 section 8.8.2.2), so then those that identify a user belong to them.
+    private static func names(
+        _ varied: [String],
+        of request: HTTPDNSClient.Request,
+        _ validator: String
+    ) -> [String] {
+        var names = Set(varied)
+        for field in request.headerFields { names.insert(field.name.canonicalName) }
+        if validator.utf8.first != UInt8(ascii: "\"") { names.formUnion(["authorization", "cookie"]) }
+        return names.subtracting(["range", "if-range"]).sorted()
+    }
+
+    /// Returns the hash of the fields of a request as it was sent; of its own ones when an interceptor has made the response.
+    private static func selection(
+        by names: [String],
+        in response: HTTPDNSClient.Response,
+        to request: HTTPDNSClient.Request
+    ) -> String {
+        let fields = response.sentFields ?? request.headerFields
+        var hash = SHA256Hash()
+        for name in names {
+            for field in fields where field.name.canonicalName == name {
+                // Neither a name nor a value has a line feed.
+                hash.update(Array("\(name):\(field.value)\n".utf8))
+            }
+        }
+        return hash.finish().hexadecimal
+    }
 
     /// Returns the strong validator of a response (RFC 9110 section 8.8): a strong entity tag, else a date that is at least
     /// one second older than the response.

@@ -74,24 +74,23 @@ struct ResumedDownload: Sendable {
     private func continued(_ stored: Part, _ time: CallTime) async throws -> HTTPDNSClient.Response? {
         var (part, isFirst) = (stored, true)
         while true {
-            var request = limited(time, isFirst: isFirst, after: part.length)
+            var request = timed(time, isFirst: isFirst)
             isFirst = false
             request.headerFields[.range] = "bytes=\(part.length)-"
             request.headerFields[.ifRange] = part.state.validator
             var response = try await client.execute(request)
             switch response.statusCode {
             case 206:
-                guard let range = range(of: response, continuing: part) else {
+                guard let (range, total) = range(of: response, continuing: part) else {
                     try await response.body.discard()
                     return nil
                 }
-                let total = range.total ?? part.state.total
-                if let limit, let total, total > limit { throw tooLarge(limit, response) }
+                if let limit, total > limit { throw tooLarge(limit, response) }
                 report(&response, after: part.length, total: total)
-                let count = try await write(response, of: range)
-                part.length += count
+                try await write(response, of: range)
+                part.length = range.last + 1
                 // A server may send less than the range that was requested.
-                guard let total, part.length < total, count > 0 else { return response }
+                if part.length == total { return response }
             case 416:
                 try await response.body.discard()
                 return nil
@@ -101,30 +100,43 @@ struct ResumedDownload: Sendable {
         }
     }
 
-    /// Writes a part to the end of the file.
-    /// - Returns: The number of bytes, at most those of the range.
-    /// - Throws: ``HTTPDNSClientError``, with code `protocolViolation` for a body that is longer than its range: nothing is kept
-    ///   of the file then. `CancellationError`.
-    private func write(_ response: HTTPDNSClient.Response, of range: ContentRange) async throws -> Int64 {
+    /// Writes the bytes of a range to the end of the file.
+    /// - Throws: ``HTTPDNSClientError``, with code `protocolViolation` for a body of another length: of a shorter one the bytes
+    ///   are kept, of a longer one nothing is kept of the file. `CancellationError`.
+    private func write(_ response: HTTPDNSClient.Response, of range: ContentRange) async throws {
         let length = range.last - range.first + 1
-        let left = limit.map { Int64($0) - range.first } ?? .max
+        let count: Int64
         do {
-            return try await response.body.write(to: file, upTo: .bytes(Int(length)))
-        } catch let error as HTTPDNSClientError where error.code == .responseTooLarge && length <= left {
+            count = try await response.body.write(to: file, upTo: .bytes(Int(length)))
+        } catch let error as HTTPDNSClientError where error.code == .responseTooLarge {
+            // The range ends within the limit, so that a body over the limit is also longer than its range.
             await file.forget()
-            throw HTTPDNSClientError.longerThanRange(length, response)
+            throw HTTPDNSClientError.differentFromRange(
+                "is longer than its Content-Range of \(length) bytes",
+                hint: "nothing of it is kept: download it again, with .replace if its server repeats this",
+                response
+            )
+        }
+        guard count == length else {
+            throw HTTPDNSClientError.differentFromRange(
+                "ended after \(count) of the \(length) bytes of its Content-Range",
+                hint: "the received bytes are kept: the next download with .resume requests the rest",
+                response
+            )
         }
     }
 
-    /// Returns the range of a response that continues a part; nil for one that does not belong to it.
-    private func range(of response: HTTPDNSClient.Response, continuing part: Part) -> ContentRange? {
+    /// Returns the range of a response that continues a part, and the length of the whole; nil for a response that does not belong
+    /// to the part, and while the length of the whole is unknown: nothing would tell that the last byte has arrived.
+    private func range(
+        of response: HTTPDNSClient.Response,
+        continuing part: Part
+    ) -> (ContentRange, total: Int64)? {
         let fields = response.headerFields
         guard let text = fields.singleton(.contentRange)?.value, let range = ContentRange(text),
-            range.first == part.length
-        else {
-            return nil
-        }
-        if let total = range.total, let known = part.state.total, total != known { return nil }
+            range.first == part.length, let total = range.total ?? part.state.total, range.last < total
+        else { return nil }
+        if let known = part.state.total, total != known { return nil }
         if let declared = response.body.declaredLength, declared != range.last - range.first + 1 { return nil }
         // A server that ignores If-Range sends a part of another resource.
         if fields.contains(.eTag) || part.state.validator.utf8.first == UInt8(ascii: "\"") {
@@ -132,12 +144,12 @@ struct ResumedDownload: Sendable {
         } else if let modified = fields.singleton(.lastModified)?.value, modified != part.state.validator {
             return nil
         }
-        return range
+        return part.state.isSelected(by: request, response) ? (range, total) : nil
     }
 
     /// Requests the whole body.
     private func restarted(_ time: CallTime, isFirst: Bool) async throws -> HTTPDNSClient.Response {
-        let response = try await client.execute(limited(time, isFirst: isFirst, after: 0))
+        let response = try await client.execute(timed(time, isFirst: isFirst))
         guard response.status.kind == .successful, response.statusCode != 206 else {
             throw HTTPDNSClientError.unexpectedStatus(response)
         }
@@ -159,14 +171,14 @@ struct ResumedDownload: Sendable {
         return response
     }
 
-    /// Returns the request with the time and the bytes that the download has left. The first request of a download without a
-    /// limit of its own keeps the limits of the client, of which one is for the response head.
-    private func limited(_ time: CallTime, isFirst: Bool, after length: Int64) -> HTTPDNSClient.Request {
+    /// Returns the request with the time that the download has left. The first request of a download without a limit of its own
+    /// keeps the limits of the client, of which one is for the response head.
+    private func timed(_ time: CallTime, isFirst: Bool) -> HTTPDNSClient.Request {
         var request = request
+        request.options.notesSentFields = true
         if let deadline = time.deadline, !isFirst || !request.options.timeout.isInherited {
             request.options.timeout = HTTPDNSClient.TimeLimit(deadline - SystemTimeSource().now())
         }
-        if let limit { request.options.maximumResponseBody = .bytes(max(0, limit - Int(length))) }
         return request
     }
 
@@ -189,15 +201,19 @@ struct ResumedDownload: Sendable {
 }
 
 extension HTTPDNSClientError {
-    fileprivate static func longerThanRange(_ length: Int64, _ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
+    /// Returns the error for a part whose body has not the bytes of its range.
+    fileprivate static func differentFromRange(
+        _ difference: String,
+        hint: String,
+        _ response: HTTPDNSClient.Response
+    ) -> HTTPDNSClientError {
         let hop = response.body.hop
         var error = HTTPDNSClientError(
             code: .protocolViolation,
             phase: .body,
-            message:
-                "the part of a download\(hop.map { " from \($0.origin)" } ?? "") is longer than its Content-Range of \(length) bytes",
+            message: "the part of a download\(hop.map { " from \($0.origin)" } ?? "") \(difference)",
             host: hop?.host,
-            hint: "nothing of it is kept: download it again, with .replace if its server repeats this"
+            hint: hint
         )
         error.requestMayHaveBeenSent = true
         return error

@@ -193,6 +193,8 @@ extension HTTPDNSClient.Request {
         var keepsConnection = false
         /// Whether the body of a response over HTTP/1.1 keeps its chunked coding.
         package var keepsChunks = false
+        /// Whether the response has ``HTTPDNSClient/Response/sentFields``.
+        var notesSentFields = false
 
         /// Creates options that change nothing.
         public init() {}

@@ -29,7 +29,8 @@ extension HTTPDNSClient {
         package var serverScope: HTTPDNSAddressPolicy.Scope?
         /// Whether the `Set-Cookie` fields are those of a stored response, which the cookie jar got when they arrived.
         package var hasStoredCookies = false
-        /// The header fields of the request as it was sent, below all interceptors; nil for a client without a response cache.
+        /// The header fields of the request as it was sent, below all interceptors; nil unless a response cache or the
+        /// request asks for them.
         package var sentFields: HTTPFields? {
             get { rareFacts?.sentFields }
             set { rareFacts = RareFacts(sentFields: newValue, finalURL: finalURL) }

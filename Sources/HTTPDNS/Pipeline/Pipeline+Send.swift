@@ -196,8 +196,10 @@ extension Pipeline {
             body(of: answer, to: request.method, fixed, hop, keepsCodings: context.keepsCodings),
             [consume exchange]
         )
-        if let limits = rates.receiving(of: request) { response.body = response.body.limited(by: limits, hop) }
-        if context.keepsCodings { response.sentFields = request.headerFields }
+        if let rate = rates.receiving(of: request) { response.body = response.body.limited(by: rate, hop) }
+        if context.keepsCodings || request.own?.options.notesSentFields == true {
+            response.sentFields = request.headerFields
+        }
         return response
     }
 

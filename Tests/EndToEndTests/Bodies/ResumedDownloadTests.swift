@@ -149,6 +149,18 @@ struct ResumedDownloadTests {
             isRestarted: true
         ),
         Answer(
+            testDescription: "a part that reaches beyond the whole",
+            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-5/*",
+            body: "lo!",
+            isRestarted: true
+        ),
+        Answer(
+            testDescription: "the rest of a whole whose length is known from before",
+            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/*",
+            body: "lo",
+            isRestarted: false
+        ),
+        Answer(
             testDescription: "no such range",
             head: "416 Range Not Satisfiable\r\nContent-Range: bytes */2",
             body: "",
@@ -188,6 +200,7 @@ struct ResumedDownloadTests {
             ("ETag: W/\"v1\"", nil),
             ("ETag: v1", nil),
             ("ETag: \"v1\"\r\nAccept-Ranges: none", nil),
+            ("ETag: \"v1\"\r\nVary: Accept, *", nil),
             (
                 "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nDate: Sun, 06 Nov 1994 08:49:38 GMT",
                 "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -264,6 +277,147 @@ struct ResumedDownloadTests {
         }
         #expect(server.connections.last?.text.contains("Range:") == false)
         #expect(try folder.read("a") == "hello" && folder.names == ["a"])
+    }
+
+    /// Chunked coding ends in order, whatever the range has promised.
+    @Test("A part that is shorter than its range is an error, and continues later", arguments: ["", "l"], ["5", "*"])
+    func truncated(rest: String, total: String) async throws {
+        let folder = try TemporaryFolder()
+        let range = "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes "
+        let chunk = rest.isEmpty ? "" : "1\r\n\(rest)\r\n"
+        let next = 3 + rest.utf8.count
+        let server = try Self.server([
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel")],
+            [.readHead, .sendText("\(range)3-4/\(total)\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n")],
+            [
+                .readHead,
+                .sendText("\(range)\(next)-4/5\r\nContent-Length: \(5 - next)\r\n\r\n\("hello".dropFirst(next))"),
+            ],
+        ])
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
+            let error = try await refusal {
+                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+            }
+            #expect(
+                error.code == .protocolViolation && error.message.contains("after \(rest.utf8.count) of the 2 bytes")
+            )
+            #expect(try !folder.names.contains("a"))
+            let download = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+            #expect(download.bytes == 5)
+        }
+        #expect(server.connections.last?.text.contains("\r\nRange: bytes=\(next)-\r\n") == true)
+        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
+    }
+
+    /// Nothing would tell that the last byte has arrived.
+    @Test("A part of a whole of unknown length begins again")
+    func unknownLength() async throws {
+        let folder = try TemporaryFolder()
+        let chunked = "ETag: \"v1\"\r\nTransfer-Encoding: chunked"
+        let server = try Self.server([
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(chunked)\r\n\r\n3\r\nhel\r\n")],
+            [
+                .readHead,
+                .sendText(
+                    "HTTP/1.1 206 Partial Content\r\n\(chunked)\r\nContent-Range: bytes 3-3/*\r\nConnection: close\r\n\r\n"
+                        + "1\r\nl\r\n0\r\n\r\n"
+                ),
+            ],
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(chunked)\r\n\r\n5\r\nhello\r\n0\r\n\r\n")],
+        ])
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
+            _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+        }
+        #expect(server.connections.count == 3 && server.connections.last?.text.contains("Range:") == false)
+        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
+    }
+
+    /// Two downloads of one URL, of which the second one may get another representation.
+    struct Selection: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        /// The validator and other fields of both responses.
+        var fields = "ETag: \"v1\""
+        var first: HTTPFields = [:]
+        var second: HTTPFields = [:]
+        /// Whether the client adds the fields, and not the caller.
+        var byClient = false
+        let isContinued: Bool
+    }
+
+    private static let date = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nDate: Sun, 06 Nov 1994 08:49:38 GMT"
+
+    static let selections = [
+        Selection(testDescription: "equal fields", first: [.accept: "a"], second: [.accept: "a"], isContinued: true),
+        Selection(testDescription: "another Accept", first: [.accept: "a"], second: [.accept: "b"], isContinued: false),
+        Selection(testDescription: "one more field", second: [.acceptLanguage: "de"], isContinued: false),
+        Selection(testDescription: "one field less", first: [.acceptLanguage: "de"], isContinued: false),
+        Selection(
+            testDescription: "another user",
+            first: [.authorization: "Bearer a"],
+            second: [.authorization: "Bearer b"],
+            isContinued: false
+        ),
+        Selection(
+            testDescription: "another field of the client, named in Vary",
+            fields: "ETag: \"v1\"\r\nVary: Accept-Encoding, ACCEPT-Language",
+            first: [.acceptLanguage: "de"],
+            second: [.acceptLanguage: "en"],
+            byClient: true,
+            isContinued: false
+        ),
+        Selection(
+            testDescription: "another field of the client, not named",
+            first: [.acceptLanguage: "de"],
+            second: [.acceptLanguage: "en"],
+            byClient: true,
+            isContinued: true
+        ),
+        Selection(
+            testDescription: "another user of the client, with a date",
+            fields: date,
+            first: [.authorization: "Bearer a"],
+            second: [.authorization: "Bearer b"],
+            byClient: true,
+            isContinued: false
+        ),
+        Selection(testDescription: "a date and equal fields", fields: date, isContinued: true),
+    ]
+
+    @Test("Only a request for the same representation continues a part", arguments: selections)
+    func selected(_ selection: Selection) async throws {
+        let folder = try TemporaryFolder()
+        let length = "Content-Length: 5\r\n\r\n"
+        let rest =
+            "HTTP/1.1 206 Partial Content\r\n\(selection.fields)\r\nContent-Range: bytes 3-4/5\r\nConnection: close\r\n"
+        let server = try Self.server([
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(selection.fields)\r\n\(length)hel")],
+            [.readHead, .sendText("\(rest)Content-Length: 2\r\n\r\nLO")],
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(selection.fields)\r\n\(length)HELLO")],
+        ])
+        let url = "http://resume.wild.test:\(server.port)/"
+        for (fields, isFirst) in [(selection.first, true), (selection.second, false)] {
+            let own = selection.byClient ? [:] : fields
+            let settings = try settings { if selection.byClient { $0.computedHeaders = { _ in fields } } }
+            try await withClient(settings) { client in
+                if isFirst {
+                    _ = try await refusal {
+                        _ = try await client.download(
+                            url,
+                            to: folder.path("a"),
+                            headerFields: own,
+                            existingFile: .resume
+                        )
+                    }
+                } else {
+                    _ = try await client.download(url, to: folder.path("a"), headerFields: own, existingFile: .resume)
+                    #expect(folder.read("a") == (selection.isContinued ? "helLO" : "HELLO"))
+                }
+            }
+        }
     }
 
     /// The first process ends after the last byte, before the file gets its name.
@@ -394,6 +548,36 @@ struct ResumedDownloadTests {
             }
         }
         #expect(try !folder.names.contains("a"))
+    }
+
+    @Test("The limit of a resumed download applies to a changed resource as a whole", arguments: [false, true])
+    func limitOfChanged(isTooLong: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let server = try Self.server([
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel")],
+            [
+                .readHead,
+                .sendText(
+                    "HTTP/1.1 200 OK\r\nETag: \"v2\"\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nHELLO!\r\n0\r\n\r\n"
+                ),
+            ],
+        ])
+        let url = "http://resume.wild.test:\(server.port)/"
+        try await withClient(settings()) { client in
+            let limit = HTTPDNSClient.ByteLimit.bytes(isTooLong ? 5 : 6)
+            _ = try await refusal {
+                _ = try await client.download(url, to: folder.path("a"), upTo: limit, existingFile: .resume)
+            }
+            if isTooLong {
+                let error = try await refusal {
+                    _ = try await client.download(url, to: folder.path("a"), upTo: limit, existingFile: .resume)
+                }
+                #expect(error.code == .responseTooLarge && error.message.contains("5 bytes"), "\(error.message)")
+            } else {
+                _ = try await client.download(url, to: folder.path("a"), upTo: limit, existingFile: .resume)
+                #expect(try folder.read("a") == "HELLO!" && folder.names == ["a"])
+            }
+        }
     }
 
     @Test("Two downloads to one path at a time do not mix their parts")
