@@ -215,8 +215,8 @@ extension Pipeline {
                 until: context.call.firstDeadline,
                 keeping: context.compressed
             )
-            guard let limits = rates.sending(of: request) else { return source }
-            return try await source.limited(by: limits)
+            guard let rate = rates.sending(of: request) else { return source }
+            return try await source.limited(by: rate, until: context.call.deadline)
         } catch let overdue as BodyOverdue {
             throw HTTPDNSClientError(overdue, on: hop)
         }
