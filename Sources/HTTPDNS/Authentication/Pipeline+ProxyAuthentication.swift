@@ -56,7 +56,7 @@ extension Pipeline {
                 logRefusal(run?.refusal(of: challenges), by: "the proxy")
                 return answer
             }
-            context.frame?.noteSent()
+            context.noteSent()
             let length = BodyLength(declaredBy: answer.head, to: request.method, decodes: fixed.isDecoded)
             try await HTTPDNSClient.Response.Body(answer.body, of: hop, length: length).drain()
             context.call.nextHop(after: request)

@@ -6,6 +6,7 @@ internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 internal import HTTPTypes
 public import Logging
+internal import Synchronization
 
 extension HTTPDNSClient {
     /// An interceptor around the rest of the pipeline. It may change the request, call `next` never, once or several
@@ -135,6 +136,8 @@ extension HTTPDNSClient {
         let compressed: CompressedOnce?
         /// The frame of the call; nil for a client without interceptors, whose calls cannot nest.
         var frame: CallFrame?
+        /// Whether the present try has been sent; nil for a call without network interceptors, whose errors know it.
+        var sentTry: SentTry?
         /// The number of the settings of the hop, see ``Pipeline/isStale(_:)``; nil for a connection without a request.
         var settingsNumber: UInt64?
         /// The header fields that the client added to the hop's request from these settings; nil for none.
@@ -172,6 +175,28 @@ extension HTTPDNSClient.InterceptionContext {
         )
         received = ReceivedURL(requestURL)
         self.initialURL = initialURL ?? requestURL
+    }
+}
+
+/// Whether one try of a hop may have reached its server, whatever error an interceptor makes of that.
+final class SentTry: Sendable {
+    private let sent = Atomic(false)
+
+    var mayHaveBeenSent: Bool { sent.load(ordering: .relaxed) }
+
+    func note() { sent.store(true, ordering: .relaxed) }
+}
+
+extension HTTPDNSClient.InterceptionContext {
+    /// Notes that the present try, and with it the call, may have reached its server.
+    func noteSent() {
+        frame?.noteSent()
+        sentTry?.note()
+    }
+
+    /// Begins another try of a hop.
+    mutating func beginTry() {
+        if let frame, !frame.chain.network.isEmpty { sentTry = SentTry() }
     }
 }
 

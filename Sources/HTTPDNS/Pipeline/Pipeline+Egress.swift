@@ -144,7 +144,7 @@ extension Pipeline {
         while let attempt = egressAttempts.popFirst() {
             do {
                 let answer = try await send(request, fixed, by: attempt, context, hop)
-                context.frame?.noteSent()
+                context.noteSent()
                 if let proxy = egressChoice.proxy {
                     if let endpoint = attempt.proxyEndpoint { egress.prefer(endpoint, of: proxy) }
                     try refuseLogin(answer, from: proxy, hop, attempt)

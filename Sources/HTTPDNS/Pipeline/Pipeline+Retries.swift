@@ -18,6 +18,8 @@ extension Pipeline {
     func sendAgain(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
+        var context = context
+        context.beginTry()
         let first: Result<HTTPDNSClient.Response, any Error>
         do {
             let response = try await sendHop(request, context)
@@ -107,6 +109,7 @@ extension Pipeline {
             }
             trail.noteRetry()
             context.call.nextHop(after: request)
+            context.beginTry()
             do {
                 result = .success(try await sendHop(request, context))
             } catch {
@@ -140,8 +143,9 @@ extension Pipeline {
             guard let error = error as? HTTPDNSClientError else { return nil }
             // Another try has the same result.
             if (error.underlying as? TransferFailure)?.code == .clientCertificateRefused { return nil }
-            // An interceptor's own error does not know what was sent inside it.
-            let mayHaveBeenSent = error.requestMayHaveBeenSent || context.frame?.mayHaveSent == true
+            // An interceptor's own error does not know what was sent inside it. Earlier tries and hops do not count: each of them
+            // had a response, or was found to be safe to repeat.
+            let mayHaveBeenSent = error.requestMayHaveBeenSent || context.sentTry?.mayHaveBeenSent == true
             return .failure(error.code, error.phase, mayHaveBeenSent: mayHaveBeenSent)
         }
     }

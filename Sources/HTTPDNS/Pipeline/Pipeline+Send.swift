@@ -143,7 +143,7 @@ extension Pipeline {
     func error(_ failure: TransferFailure, on hop: HopRecord, _ context: HTTPDNSClient.InterceptionContext)
         -> HTTPDNSClientError
     {
-        if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
+        if failure.requestMayHaveBeenSent { context.noteSent() }
         return HTTPDNSClientError(failure, on: hop)
     }
 
@@ -157,7 +157,7 @@ extension Pipeline {
         usedSystemFallback: Bool = false
     ) -> HTTPDNSClient.Response {
         let rewritten = fixed.rewritten
-        context.frame?.noteSent()
+        context.noteSent()
         // A connection that carries one request at a time counts as one.
         if rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2 {
             context.permit?.note(answer.version)

@@ -129,6 +129,86 @@ struct RetryTests {
         #expect(error?.requestMayHaveBeenSent == true && error?.retries == 2)
     }
 
+    /// What sees a call, and changes nothing.
+    enum Watching: CaseIterable, Sendable {
+        case nothing, recorder, observer, application, network, hook
+
+        func apply(to configuration: inout HTTPDNSClient.Configuration) {
+            let around = Around { request, context, next in try await next(request, context) }
+            switch self {
+            case .application: configuration.applicationInterceptors = [around]
+            case .network: configuration.networkInterceptors = [around]
+            case .hook: configuration.redirectHook = { _ in .follow }
+            case .nothing, .recorder, .observer: break
+            }
+        }
+
+        func execute(_ request: HTTPDNSClient.Request, with client: HTTPDNSClient) async throws
+            -> HTTPDNSClient.Response
+        {
+            var request = request
+            if self == .recorder { _ = client.recordCalls { _ in } }
+            if self == .observer { request.observer = { _ in } }
+            return try await client.execute(request)
+        }
+    }
+
+    /// What has happened in the call before its last hop.
+    enum Before: CaseIterable, Sendable { case redirect, challenge, response }
+
+    @Test("Nothing that sees a call changes its retries", arguments: Watching.allCases, Before.allCases)
+    func watched(by watching: Watching, after before: Before) async throws {
+        let wire = ScriptedWire { request, number in
+            guard number == 0 else { throw Self.refused }
+            switch before {
+            case .redirect: return .redirect(307, to: "/b", from: request)
+            case .challenge: return .ok(from: request, status: .unauthorized, fields: [.wwwAuthenticate: "Basic"])
+            case .response: return .ok(from: request, status: .serviceUnavailable)
+            }
+        }
+        let rig = try Rig(wire: wire) {
+            $0.retries = Self.atOnce
+            watching.apply(to: &$0)
+            if before == .response {
+                // A second `next` after the response to the first one.
+                $0.applicationInterceptors.append(
+                    Around { request, context, next in
+                        _ = try await next(request, context)
+                        return try await next(request, context)
+                    }
+                )
+            }
+        }
+        var request = HTTPDNSClient.Request(method: .post, url: "https://one.test/", body: .text("x"))
+        if before == .challenge { request.options.credential = .basic(user: "u", password: HTTPDNSSecret { "p" }) }
+        let sent = request
+        let error = await clientError { try await watching.execute(sent, with: rig.client) }
+        #expect(rig.wire.requests.count == 4 && error?.retries == 2 && error?.code == .connectFailed)
+        #expect(error?.requestMayHaveBeenSent == true)
+    }
+
+    @Test("Nothing that sees a call changes the wait for the network", arguments: Watching.allCases)
+    func watchedWait(by watching: Watching) async throws {
+        let wire = ScriptedWire { request, number in
+            switch number {
+            case 0: return .redirect(307, to: "/b", from: request)
+            case 1, 2: throw Self.refused
+            default: return .ok(from: request)
+            }
+        }
+        let rig = try Rig(wire: wire) {
+            $0.retries.networkWait = .seconds(60)
+            watching.apply(to: &$0)
+        }
+        let request = HTTPDNSClient.Request(method: .post, url: "https://map.test/", body: .text("x"))
+        async let answer = watching.execute(request, with: rig.client)
+        for _ in 0..<2 {
+            await rig.clock.sleepers(atLeast: 1)
+            rig.clock.advance(by: .seconds(10))
+        }
+        #expect(try await answer.status == .ok && rig.wire.requests.count == 4)
+    }
+
     @Test("A sent POST is not sent again when an interceptor's error hides the sending")
     func hiddenSending() async throws {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.lost }) {
