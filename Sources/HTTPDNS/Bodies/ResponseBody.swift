@@ -340,25 +340,74 @@ extension HTTPDNSClient.Response.Body {
     /// counted.
     /// - Throws: `CancellationError`.
     func drain(on clock: some TimeSource = SystemTimeSource()) async throws {
+        _ = try await readShort(on: clock)
+    }
+
+    /// Frees the connection of the body, as ``drain(on:)`` does.
+    /// - Returns: The body with its bytes; one that fails when it is read if it was long or slow.
+    /// - Throws: `CancellationError`.
+    func released() async throws -> HTTPDNSClient.Response.Body {
+        // A body from another source holds no connection.
+        guard hop != nil else { return self }
+        if let bytes = try await readShort(on: SystemTimeSource()) { return replayed(bytes) }
+        let hop = hop
+        return changed(to: UnkeptBody { HTTPDNSClientError.bodyNotKept(on: hop) }, length: declaredLength)
+    }
+
+    /// Reads a short body; returns nil for a long, a slow or a broken one.
+    private func readShort(on clock: some TimeSource) async throws -> [UInt8]? {
         guard (declaredLength ?? 0) <= HTTPDNSClient.Response.Body.drained else {
             // A transfer ends with its reader, even when other references to the body exist.
             _ = makeAsyncIterator()
-            return
+            return nil
         }
         let deadline = clock.now() + HTTPDNSClient.Response.Body.patience
-        await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await readShort() }
-            tasks.addTask { try? await clock.sleep(until: deadline) }
-            await tasks.next()
-            tasks.cancelAll()
+        let bytes: [UInt8]? = await withTaskGroup(of: [UInt8]?.self) { tasks in
+            tasks.addTask { try? await readShort() }
+            tasks.addTask {
+                try? await clock.sleep(until: deadline)
+                return nil
+            }
+            defer { tasks.cancelAll() }
+            return await tasks.next() ?? nil
         }
         try Task.checkCancellation()
+        return bytes
     }
 
-    private func readShort() async {
-        var left = HTTPDNSClient.Response.Body.drained
+    private func readShort() async throws -> [UInt8]? {
+        var bytes: [UInt8] = []
         var iterator = makeAsyncIterator()
-        while left > 0, let chunk = try? await iterator.next() { left -= chunk.count }
+        while bytes.count <= HTTPDNSClient.Response.Body.drained {
+            guard let chunk = try await iterator.next() else { return bytes }
+            bytes += chunk
+        }
+        return nil
+    }
+}
+
+/// A body that was not kept.
+private struct UnkeptBody: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    let error: @Sendable () -> HTTPDNSClientError
+
+    func next() async throws -> [UInt8]? { throw error() }
+
+    func makeAsyncIterator() -> UnkeptBody { self }
+}
+
+extension HTTPDNSClientError {
+    fileprivate static func bodyNotKept(on hop: HopRecord?) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .responseTooLarge,
+            phase: .body,
+            message:
+                "the body of the redirect\(hop.map { " from \($0.origin)" } ?? "") was not kept while the hook ran: "
+                + "it is longer than 16 KiB, or did not end within 250 ms",
+            host: hop?.host,
+            hint: "with redirects .never, the response is returned with its whole body"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
     }
 }
 

@@ -55,15 +55,19 @@ extension HTTPDNSClientError {
 
     /// Returns the error for a call whose time ended while an interceptor or a hook ran.
     static func overdue(_ call: CallTime, mayHaveBeenSent: Bool) -> HTTPDNSClientError {
+        let isOver = call.deadline.map { SystemTimeSource().now() >= $0 } ?? false
+        let limit = isOver ? call.limit : call.headLimit
         var error = HTTPDNSClientError(
             code: .timedOut,
             phase: .interceptor,
             message:
-                "the call did not end within \((call.limit ?? .zero).shortText): an interceptor or a hook was still at work",
+                "the call \(isOver ? "did not end" : "had no response head") within \((limit ?? .zero).shortText): "
+                + "an interceptor or a hook was still at work",
             hint:
-                "options.timeout bounds one call, timeouts.total all of them; both count what interceptors and hooks do"
+                "options.timeout bounds one call, timeouts.responseHead and timeouts.total all of them; they count what "
+                + "interceptors and hooks do"
         )
-        (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (call.limit, true, mayHaveBeenSent)
+        (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (limit, true, mayHaveBeenSent)
         return error
     }
 

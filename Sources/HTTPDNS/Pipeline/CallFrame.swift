@@ -30,6 +30,8 @@ final class CallFrame: Sendable {
     private let parent: CallFrame?
     private let sent = Atomic(false)
     private let hops = Atomic(0)
+    private let ended = Atomic(false)
+    private let headLimit: Lock<HeadLimit>
     /// The credential of the caller's request, and its origin; nil for a request without one.
     private let callerCredential: (value: HTTPDNSClient.Credential, origin: HTTPDNSClient.Origin?)?
     /// The URL of the caller's request; nil for a frame without one.
@@ -37,17 +39,22 @@ final class CallFrame: Sendable {
     /// All answered hops, in the order of their responses.
     private let exchanges = Lock<[HTTPDNSClient.Exchange]>([])
 
-    /// - Parameter request: The caller's request; nil for a frame without one.
+    /// - Parameters:
+    ///   - request: The caller's request; nil for a frame without one.
+    ///   - time: The time limits of the call; nil for a frame whose foreign code has none.
     init(
         client: AnyObject,
         request: HTTPDNSClient.Request? = nil,
+        time: CallTime? = nil,
         logger: Logger? = nil,
         resolver: HTTPDNSResolver? = nil,
         chain: InterceptorChain = InterceptorChain(),
         observed: ObservedCall? = nil
     ) {
         let client = ObjectIdentifier(client)
-        let parent = CallFrame.current
+        // A task that an interceptor has started may outlive its call: what it does then is no part of that call.
+        var parent = CallFrame.current
+        while let frame = parent, frame.hasEnded { parent = frame.parent }
         var frame = parent
         while let candidate = frame, candidate.client != client { frame = candidate.parent }
         depth = frame.map { $0.depth + 1 } ?? 0
@@ -57,6 +64,7 @@ final class CallFrame: Sendable {
         self.resolver = resolver
         self.chain = chain
         self.observed = observed
+        headLimit = Lock(HeadLimit(end: time?.firstDeadline))
         callerURL = request?.url
         callerCredential =
             if let request, let credential = request.own?.options.credential, !credential.isInherited {
@@ -80,6 +88,42 @@ final class CallFrame: Sendable {
 
     /// Whether any transfer of the call may have reached its server, whatever happened to the last one.
     var mayHaveSent: Bool { sent.load(ordering: .relaxed) }
+
+    /// Whether the call has its response, or has failed.
+    var hasEnded: Bool { ended.load(ordering: .acquiring) }
+
+    func end() { ended.store(true, ordering: .releasing) }
+
+    /// The time until which foreign code of the call may run.
+    private struct HeadLimit: Sendable {
+        /// Nil for no limit, and while a hop has its own.
+        var end: MonotonicTime?
+    }
+
+    /// Begins the time of a hop, which runs until its head.
+    func beginHead(of call: CallTime) {
+        let end = call.firstDeadline
+        headLimit.withLock { $0.end = end }
+    }
+
+    /// Ends the time of a hop: its head is there, or its body is being sent, for which the transfer has a limit.
+    func endHead(of call: CallTime) {
+        let end = call.deadline
+        headLimit.withLock { $0.end = end }
+    }
+
+    /// Returns once the time for foreign code has passed.
+    /// - Throws: `CancellationError`.
+    func sleepUntilOverdue(in call: CallTime) async throws {
+        let clock = SystemTimeSource()
+        while true {
+            let now = clock.now()
+            let end = headLimit.withLock(\.end)
+            if let end, end + Pipeline.overdueGrace <= now { return }
+            // Without a limit now: a hop that begins later has at least the time of a head.
+            try await clock.sleep(until: (end ?? now + (call.headLimit ?? .seconds(60))) + Pipeline.overdueGrace)
+        }
+    }
 
     /// Returns a number for the next hop of the call, from 0.
     func nextHop() -> Int {

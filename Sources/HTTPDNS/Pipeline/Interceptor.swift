@@ -12,8 +12,8 @@ extension HTTPDNSClient {
     /// An interceptor around the rest of the pipeline. It may change the request, call `next` never, once or several
     /// times, change the response, or answer without sending.
     ///
-    /// It runs on the caller's task, and never on the loop thread. When the call as a whole has a time limit, it runs
-    /// on a child of that task, which is canceled at the limit. An application interceptor runs once per call, a
+    /// It runs on the caller's task, and never on the loop thread. When the call or its response head has a time
+    /// limit, it runs on a child of that task, which is canceled at the limit. An application interceptor runs once per call, a
     /// network interceptor once per hop, in the listed order. Responses pass them in reverse order:
     ///
     /// ```
@@ -26,7 +26,7 @@ extension HTTPDNSClient {
     ///
     /// It may make calls of its own, also through the same client. Such calls pass the whole pipeline, this interceptor
     /// included; nested more than 8 deep they fail with ``HTTPDNSClientError/Code/loop``. The depth follows the task
-    /// and its children, but not `Task.detached`.
+    /// and its children, but not `Task.detached`, and ends with the call: what a task does later is no part of it.
     public protocol Interceptor: Sendable {
         /// The rest of the pipeline, as ``intercept(_:context:next:)`` receives it. It runs where its caller runs.
         /// Write `next: Next`, since the full type depends on a module's upcoming features

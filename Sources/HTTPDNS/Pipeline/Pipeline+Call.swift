@@ -55,7 +55,9 @@ extension Pipeline {
         var error = error
         if error.elapsed == .zero { error.elapsed = time.elapsed }
         // The resolver counts from its own start; the caller counts from the start of the call.
-        if error.isCallDeadline, !(error.underlying is TransferFailure), let limit = time.firstLimit {
+        if error.isCallDeadline, error.phase != .interceptor, !(error.underlying is TransferFailure),
+            let limit = time.firstLimit
+        {
             error.limit = limit
         }
         return error
@@ -95,6 +97,7 @@ extension Pipeline {
         let frame = CallFrame(
             client: self,
             request: request,
+            time: time,
             logger: logger,
             resolver: rewriter.resolver,
             chain: interceptors(of: request),
@@ -104,7 +107,10 @@ extension Pipeline {
             throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url)
         }
         try gate.enter(nested: frame.depth > 0)
-        defer { gate.leave() }
+        defer {
+            frame.end()
+            gate.leave()
+        }
         let context = HTTPDNSClient.InterceptionContext(
             callID: id,
             hop: 0,
@@ -122,8 +128,7 @@ extension Pipeline {
             var response: HTTPDNSClient.Response
             if hasFixedCodeOfOthers || !frame.chain.isEmpty {
                 response = try await CallFrame.$current.withValue(frame) {
-                    guard let deadline = time.deadline else { return try await apply(0, request, context) }
-                    return try await ended(by: deadline) { try await self.apply(0, request, context) }
+                    try await ended(within: time, of: frame) { try await self.apply(0, request, context) }
                 }
             } else {
                 response = try await apply(0, request, context)
@@ -142,18 +147,19 @@ extension Pipeline {
         }
     }
 
-    /// Runs the steps of a call that include foreign code, and cancels them at the call's deadline. Code that ignores
-    /// cancellation still delays the call.
+    /// Runs the steps of a call that include foreign code, and cancels them when the time for a response head or for the whole
+    /// call has passed. Code that ignores cancellation still delays the call.
     func ended(
-        by deadline: MonotonicTime?,
+        within time: CallTime,
+        of frame: CallFrame,
         _ steps: @escaping @Sendable () async throws -> HTTPDNSClient.Response
     ) async throws -> HTTPDNSClient.Response {
-        guard let deadline else { return try await steps() }
+        guard time.firstDeadline != nil else { return try await steps() }
         return try await withThrowingTaskGroup(of: HTTPDNSClient.Response?.self) { tasks in
             tasks.addTask { try await steps() }
             tasks.addTask {
                 // The step in progress ends at the deadline, with an error that names the phase.
-                try await SystemTimeSource().sleep(until: deadline + Pipeline.overdueGrace)
+                try await frame.sleepUntilOverdue(in: time)
                 return nil
             }
             defer { tasks.cancelAll() }

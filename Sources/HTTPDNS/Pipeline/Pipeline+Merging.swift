@@ -82,7 +82,7 @@ extension Pipeline {
     {
         guard let frame = context.frame else { return try await follow(request, context) }
         do {
-            return try await ended(by: context.call.deadline) {
+            return try await ended(within: context.call, of: frame) {
                 guard let trace = frame.observed?.trace else { return try await self.follow(request, context) }
                 return try await trace.run { try await self.follow(request, context) }
             }

@@ -64,7 +64,15 @@ extension Pipeline {
             var target: ParsedURL? = redirected.target
             let hook = redirectHook
             var isChanged = false
+            if hook == nil {
+                try await response.body.drain()
+            } else {
+                // The hook may need the connection, and may want the response.
+                response.body = try await response.body.released()
+            }
+            context.call.nextHop(after: request)
             if let hook {
+                context.frame?.beginHead(of: context.call)
                 let redirect = HTTPDNSClient.RedirectPolicy.Redirect(
                     request: request,
                     response: response.head,
@@ -75,7 +83,9 @@ extension Pipeline {
                 )
                 switch try await decision(of: hook, about: redirect).kind {
                 case .follow: break
-                case .refuse: return with(exchanges, response, at: base, trail)
+                case .refuse:
+                    context.frame?.endHead(of: context.call)
+                    return with(exchanges, response, at: base, trail)
                 case .change(let request):
                     (next, dropped, isChanged) = (request, [], true)
                     // The rewriter refuses an unreadable URL, with its own message.
@@ -97,8 +107,6 @@ extension Pipeline {
                 target.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(origin) } ?? true
             context.constraints.droppedFields = dropped
             context.constraints.hasCrossedSites = sites?.follow(to: target) ?? false
-            try await response.body.drain()
-            context.call.nextHop(after: request)
             request = next
             response = try await sendAuthenticated(request, context)
             exchanges += response.exchanges

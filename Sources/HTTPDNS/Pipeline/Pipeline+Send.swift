@@ -60,6 +60,8 @@ extension Pipeline {
         let fixed = try fixedHop(request, given, context)
         let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
         let answer: HopAnswer
+        // The transfer has a limit of its own for the head after a body.
+        if !request.body.isEmpty { context.frame?.endHead(of: context.call) }
         do {
             if case .direct = fixed.egressChoice {
                 let body = request.body.isEmpty ? RequestBodySource.none : try await opened(request, context, hop)
@@ -72,8 +74,14 @@ extension Pipeline {
             } else {
                 answer = try await sendThroughEgress(request, fixed, context, hop)
             }
-        } catch let failure as TransferFailure {
-            throw error(failure, on: hop, context)
+        } catch {
+            if let frame = context.frame {
+                var call = context.call
+                call.nextHop(after: request)
+                frame.beginHead(of: call)
+            }
+            guard let failure = error as? TransferFailure else { throw error }
+            throw self.error(failure, on: hop, context)
         }
         return response(to: request, answer, fixed, hop, context, usedSystemFallback: usedSystemFallback)
     }
@@ -158,6 +166,7 @@ extension Pipeline {
     ) -> HTTPDNSClient.Response {
         let rewritten = fixed.rewritten
         context.noteSent()
+        context.frame?.endHead(of: context.call)
         // A connection that carries one request at a time counts as one.
         if rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2 {
             context.permit?.note(answer.version)

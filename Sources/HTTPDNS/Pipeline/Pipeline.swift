@@ -229,7 +229,18 @@ final class Pipeline: Sendable {
     func sendHop(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
-        let number = context.frame?.nextHop() ?? context.hop
+        guard let frame = context.frame else { return try await sendHop(request, context, number: context.hop) }
+        frame.beginHead(of: context.call)
+        let response = try await sendHop(request, context, number: frame.nextHop())
+        frame.endHead(of: context.call)
+        return response
+    }
+
+    private func sendHop(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        number: Int
+    ) async throws -> HTTPDNSClient.Response {
         guard context.authorization == nil, context.addedFields == nil, number == context.hop else {
             var (request, context) = (request, context)
             context.hop = number

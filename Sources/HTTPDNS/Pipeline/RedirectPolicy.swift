@@ -159,7 +159,8 @@ extension HTTPDNSClient.RedirectPolicy {
 
         /// Follows the redirect as proposed.
         public static let follow = HTTPDNSClient.RedirectPolicy.Decision(kind: .follow)
-        /// Does not follow the redirect: the 3xx response is returned, with its body.
+        /// Does not follow the redirect: the 3xx response is returned, with its body. A body of more than 16 KiB, or one that
+        /// takes more than 250 ms, is not kept for the time of the hook, and fails when it is read.
         public static let refuse = HTTPDNSClient.RedirectPolicy.Decision(kind: .refuse)
         /// Sends another request instead, to any URL and with any content: nothing is dropped from it. The address
         /// policy and the reachable networks of the call apply to it, and it counts towards the limit of redirects.

@@ -73,6 +73,32 @@ struct NestedCallTests {
         #expect(await clientError { try await one.client.get("https://one.test/") }?.code == .loop)
     }
 
+    @Test("A call of a task that outlives the call that started it is not nested")
+    func outliving() async throws {
+        let (box, depths, ended) = (Box(), Journal<String>(), Gate())
+        let later = Lock<Task<Void, any Error>?>(nil)
+        let rig = try Rig { configuration in
+            configuration.applicationInterceptors = [
+                Around { request, context, next in
+                    depths.write("\(context.depth)")
+                    if request.url.hasSuffix("/first") {
+                        let task = Task {
+                            await ended.passage()
+                            _ = try await box.client?.get("https://one.test/later")
+                        }
+                        later.withLock { $0 = task }
+                    }
+                    return try await next(request, context)
+                }
+            ]
+        }
+        box.client = rig.client
+        _ = try await rig.client.get("https://one.test/first")
+        ended.open()
+        try await later.withLock { $0 }?.value
+        #expect(depths.all == ["0", "0"])
+    }
+
     @Test("Concurrent calls are not nested, and have numbers of their own")
     func sideBySide() async throws {
         let seen = Lock<[UInt64: Int]>([:])

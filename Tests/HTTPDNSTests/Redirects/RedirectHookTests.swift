@@ -48,6 +48,46 @@ struct RedirectHookTests {
         #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
     }
 
+    /// A body that notes when it is read.
+    private struct NotedBody: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        let journal: Journal<String>
+        var chunks: [[UInt8]]
+
+        mutating func next() async throws -> [UInt8]? {
+            guard !chunks.isEmpty else {
+                journal.write("end")
+                return nil
+            }
+            journal.write("read")
+            return chunks.removeFirst()
+        }
+
+        func makeAsyncIterator() -> NotedBody { self }
+    }
+
+    @Test("A hook is called when the redirect's body has freed its connection", arguments: [10, 20_000])
+    func freed(length: Int) async throws {
+        let journal = Journal<String>()
+        let wire = ScriptedWire { request, _ in
+            let body = NotedBody(journal: journal, chunks: [[UInt8](repeating: 7, count: length)])
+            return .ok(from: request, status: .found, fields: [.location: "/b"], chunks: body)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.redirectHook = { _ in
+                journal.write("hook")
+                return .refuse
+            }
+        }
+        let response = try await rig.client.get("https://one.test/")
+        #expect(journal.all == (length < 16_384 ? ["read", "end", "hook"] : ["read", "hook"]))
+        let error = await clientError {
+            let body = try await response.body.collect(upTo: .mebibytes(1))
+            #expect(body.count == length)
+        }
+        // What was not kept is no body with another end.
+        #expect(error?.code == (length < 16_384 ? nil : .responseTooLarge) && response.status.code == 302)
+    }
+
     @Test("The URL of a refused redirect is that of its hop, also when answered in process")
     func refusedInProcess() async throws {
         let rig = try Rig(wire: wire()) { configuration in
