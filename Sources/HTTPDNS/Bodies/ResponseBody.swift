@@ -378,7 +378,7 @@ extension HTTPDNSClient.Response.Body {
     private func readShort() async throws -> [UInt8]? {
         var bytes: [UInt8] = []
         var iterator = makeAsyncIterator()
-        while bytes.count <= HTTPDNSClient.Response.Body.drained {
+        while bytes.count < HTTPDNSClient.Response.Body.drained {
             guard let chunk = try await iterator.next() else { return bytes }
             bytes += chunk
         }
