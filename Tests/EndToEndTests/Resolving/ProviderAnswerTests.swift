@@ -218,10 +218,14 @@ struct ProviderAnswerTests {
 
         // A provider whose port nobody listens on.
         let holder = try RawServer(.hang)
-        let dead = try HTTPDNSDoHProvider(
-            .init(name: "dead", url: "https://doh.test:\(holder.port)/", bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 66)])
-        )
         for fallback in [HTTPDNSRoute.Fallback.none, .system] {
+            let dead = try HTTPDNSDoHProvider(
+                .init(
+                    name: "dead",
+                    url: "https://doh.test:\(holder.port)/",
+                    bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 66)]
+                )
+            )
             var configuration = try rig.settings()
             configuration.resolver.providers = [dead]
             configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["dead"], fallback: fallback))]
