@@ -379,6 +379,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         let head = Validation.updated(
             entry.head,
             byHead: response.headerFields,
+            bodyLength: entry.bodyLength,
             requestTime: times.request,
             responseTime: times.response
         )

@@ -96,6 +96,11 @@ struct HeadFacts: Hashable, Sendable {
     let age: Int64
     /// Whether the response is for one user: it is private, or has cookies.
     let isForOneUser: Bool
+    /// Whether `Last-Modified` is a strong validator: no change of its second came later (RFC 9110 section 8.8.2.2).
+    var hasStrongDate: Bool {
+        guard let lastModified, let date else { return false }
+        return date - lastModified >= 1000
+    }
 
     /// - Parameter time: Milliseconds since 1970; they complete a year of two digits.
     init(_ fields: HTTPFields, receivedAt time: Int64) {

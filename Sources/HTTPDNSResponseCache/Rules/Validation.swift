@@ -29,19 +29,37 @@ enum Validation {
     static func updated(_ head: StoredHead, by fields: HTTPFields, requestTime: Int64, responseTime: Int64)
         -> StoredHead?
     {
-        if let new = fields.entityTag, let old = head.fields.entityTag, !isSameTag(new.text, old.text) { return nil }
+        guard identifies(fields, head) else { return nil }
         return merged(head, fields, requestTime: requestTime, responseTime: responseTime)
     }
 
-    /// Returns the head that the response to a HEAD request makes of a stored one; nil when both differ in what identifies
-    /// the representation (RFC 9111 section 4.3.5).
-    static func updated(_ head: StoredHead, byHead fields: HTTPFields, requestTime: Int64, responseTime: Int64)
-        -> StoredHead?
-    {
-        for name in [HTTPField.Name.eTag, .lastModified, .contentLength] {
-            let (new, old) = (fields[fields: name].map(\.text), head.fields[fields: name].map(\.text))
-            if !new.isEmpty, !old.isEmpty, new != old { return nil }
+    /// Whether the validators of a 304 response are those of a stored response (RFC 9111 section 4.3.4). A response without any
+    /// is about the validators that were sent.
+    private static func identifies(_ fields: HTTPFields, _ head: StoredHead) -> Bool {
+        let tags = fields[fields: .eTag].map(\.text)
+        let hasSameDate = fields[.lastModified] == head.fields[.lastModified]
+        if tags.isEmpty { return hasSameDate || !fields.contains(.lastModified) }
+        guard let own = head.fields.entityTag?.text, tags.allSatisfy({ isSameTag($0, own) }) else { return false }
+        // A strong tag is none of a response with a weak one. Another strong validator may identify that: nginx weakens the
+        // tag of a body that it compresses, and not that of a 304 response.
+        return !isWeak(own) || tags.allSatisfy(isWeak) || hasSameDate && head.facts.hasStrongDate
+    }
+
+    /// Returns the head that the response to a HEAD request makes of a stored one; nil when a validator or the length of the
+    /// body is not that of the stored one (RFC 9111 section 4.3.5).
+    /// - Parameter bodyLength: The number of bytes of the stored body.
+    static func updated(
+        _ head: StoredHead,
+        byHead fields: HTTPFields,
+        bodyLength: Int64,
+        requestTime: Int64,
+        responseTime: Int64
+    ) -> StoredHead? {
+        for name in [HTTPField.Name.eTag, .lastModified] {
+            let new = fields[fields: name].map(\.text)
+            if !new.isEmpty, new != head.fields[fields: name].map(\.text) { return nil }
         }
+        guard fields[values: .contentLength].allSatisfy({ CacheControl.decimal($0) == bodyLength }) else { return nil }
         return merged(head, fields, requestTime: requestTime, responseTime: responseTime)
     }
 
@@ -49,7 +67,7 @@ enum Validation {
         -> StoredHead
     {
         // These describe the stored bytes.
-        let kept: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
+        let kept: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange, .eTag]
         let new = StorableFields.of(fields).filter { !kept.contains($0.name) }
         let names = Set(new.map(\.name))
         // An `Age` counts for the response that it came with.
@@ -62,7 +80,9 @@ enum Validation {
     /// Compares entity tags weakly (RFC 9110 section 8.8.3.2).
     static func isSameTag(_ left: String, _ right: String) -> Bool { opaque(left) == opaque(right) }
 
-    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+    private static func isWeak(_ tag: String) -> Bool { tag.hasPrefix("W/") }
+
+    private static func opaque(_ tag: String) -> Substring { isWeak(tag) ? tag.dropFirst(2) : tag[...] }
 
     /// Whether a stored response answers a request's own conditions with 304 (RFC 9111 section 4.3.2); nil when the server
     /// must decide.

@@ -4,10 +4,11 @@
 import HTTPDNS
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSResponseCache
 import HTTPTypes
 import ServerRig
 import Testing
+
+@testable import HTTPDNSResponseCache
 
 /// An interceptor that adds a field.
 private struct AddingInterceptor: HTTPDNSClient.Interceptor {
@@ -27,6 +28,7 @@ private struct AddingInterceptor: HTTPDNSClient.Interceptor {
 struct UpdateTests {
     private static let stored = ["cache-control": "max-age=60", "etag": "\"1\"", "last-modified": lastModified]
     private static let lastModified = "Sun, 06 Nov 1994 08:00:00 GMT"
+    private static let arrival = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     /// A server that answers conditional requests and HEAD with one response, and others with a body and fields.
     private static func origin(_ answer: Scripted, stored fields: [String: String] = stored) -> ScriptedOrigin {
@@ -113,6 +115,81 @@ struct UpdateTests {
         #expect(try await client.get(method: .head).status == 200)
         client.time.move(seconds: 1)
         #expect(texts([try await client.get()]) == [then])
+    }
+
+    /// What was stored, the fields of the answer to HEAD, and the next response (RFC 9111 section 4.3.5).
+    @Test(
+        "A response to HEAD ends a stored response that lacks its validator or length",
+        arguments: [
+            ([:], ["etag": "\"2\""], "miss v2"), ([:], ["last-modified": lastModified], "miss v2"),
+            ([:], ["content-length": "3"], "miss v2"), ([:], ["content-length": "2"], "hit v0"), ([:], [:], "hit v0"),
+            (["etag": "\"1\""], ["last-modified": lastModified], "miss v2"),
+            (["etag": "\"1\""], ["etag": "\"1\"", "last-modified": lastModified], "miss v2"),
+            (["etag": "\"1\""], ["etag": "W/\"1\""], "miss v2"), (["etag": "\"1\""], ["etag": "\"1\""], "hit v0"),
+            (["etag": "\"1\""], ["etag": "\"1\"|\"2\""], "miss v2"),
+            (["etag": "\"1\""], ["etag": "\"1\"", "content-length": "3"], "miss v2"),
+            (["last-modified": lastModified], ["etag": "\"2\"", "last-modified": lastModified], "miss v2"),
+        ] as [([String: String], [String: String], String)]
+    )
+    func headOfOtherVersion(_ stored: [String: String], _ fields: [String: String], _ then: String) async throws {
+        let answer = Scripted("", fields.merging(["cache-control": "max-age=600"]) { own, _ in own })
+        let origin = ScriptedOrigin { request, number in
+            let old = Scripted("v\(number)", stored.merging(["cache-control": "max-age=60"]) { own, _ in own })
+            return (request.method == .head ? answer : old).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        _ = try await client.get()
+        client.time.move(seconds: 61)
+        #expect(try await client.get(method: .head).status == 200)
+        #expect(texts([try await client.get()]) == [then])
+    }
+
+    /// What was stored, the validators of the 304 response, and whether it is about the stored response (RFC 9111 section 4.3.4).
+    /// A date is a strong validator when the response was made at least a second later.
+    @Test(
+        "A 304 response with a validator that the stored response lacks ends it",
+        arguments: [
+            (["last-modified": lastModified], ["etag": "\"2\""], false),
+            (["last-modified": lastModified], ["etag": "\"2\"", "last-modified": lastModified], false),
+            (
+                ["last-modified": lastModified, "date": arrival], ["etag": "\"2\"", "last-modified": lastModified],
+                false
+            ),
+            (["last-modified": lastModified], ["etag": "W/\"2\""], false),
+            (["last-modified": lastModified], ["last-modified": lastModified], true),
+            (["last-modified": lastModified], ["last-modified": arrival], false),
+            (["etag": "\"1\""], ["etag": "\"2\""], false), (["etag": "\"1\""], ["etag": "\"1\"|\"2\""], false),
+            (["etag": "\"1\""], ["last-modified": lastModified], false),
+            (["etag": "\"1\""], ["etag": "\"1\"", "last-modified": lastModified], true),
+            (["etag": "\"1\""], ["etag": "W/\"1\""], true), (["etag": "\"1\""], [:], true),
+            (["etag": "W/\"1\""], ["etag": "W/\"1\""], true), (["etag": "W/\"1\""], ["etag": "\"1\""], false),
+            (["etag": "W/\"1\""], ["etag": "W/\"2\""], false),
+            (
+                ["etag": "W/\"1\"", "last-modified": arrival, "date": arrival],
+                ["etag": "\"1\"", "last-modified": arrival], false
+            ),
+            (
+                ["etag": "W/\"1\"", "last-modified": lastModified, "date": arrival],
+                ["etag": "\"1\"", "last-modified": lastModified], true
+            ),
+        ] as [([String: String], [String: String], Bool)]
+    )
+    func notModifiedOfOtherVersion(_ stored: [String: String], _ fields: [String: String], _ isSame: Bool) async throws
+    {
+        let control = ["cache-control": "max-age=60"]
+        let origin = ScriptedOrigin { request, number in
+            let kinds = FieldKinds(request.headerFields)
+            return kinds.contains(.condition)
+                ? Scripted("", status: .notModified, fields.merging(control) { own, _ in own }).answer(to: request)
+                : Scripted("v\(number)", stored.merging(control) { own, _ in own }).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        _ = try await client.get()
+        client.time.move(seconds: 61)
+        let reply = try await client.get()
+        #expect(texts([reply]) == [isSame ? "validated v0" : "miss v2"])
+        // The tag is that of the stored bytes: a strong one would answer If-Range.
+        #expect(reply.fields[.eTag] == stored["etag"])
     }
 
     @Test("A Vary field that a 304 response brings holds for the stored response")
