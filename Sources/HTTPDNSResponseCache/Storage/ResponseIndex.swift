@@ -154,12 +154,18 @@ struct ResponseIndex: Sendable {
 
     mutating func release(_ count: Int) { reserved -= count }
 
-    /// Replaces the head of an entry.
-    /// - Returns: Whether it is still there.
-    mutating func update(_ id: UInt64, _ head: StoredHead) -> Bool {
-        guard let place = slotsByID[id], let entry = slots[place]?.entry else { return false }
-        slots[place]?.entry = entry.with(head)
-        return true
+    /// Replaces the head of an entry, and evicts entries if the new one is longer.
+    /// - Parameter replaced: The head that is replaced; nil for any.
+    /// - Returns: The evicted entries; nil when the entry is gone, or has another head by now.
+    mutating func update(_ id: UInt64, _ head: StoredHead, in replaced: StoredHead? = nil) -> [Entry]? {
+        guard let place = slotsByID[id], let entry = slots[place]?.entry, replaced.map({ $0 == entry.head }) ?? true
+        else { return nil }
+        let updated = entry.with(head)
+        slots[place]?.entry = updated
+        bytes += updated.cost - entry.cost
+        var removed: [Entry] = []
+        while bytes + reserved > limits.bytes, let evicted = evict() { removed.append(evicted) }
+        return removed
     }
 
     mutating func remove(_ id: UInt64) -> Entry? {

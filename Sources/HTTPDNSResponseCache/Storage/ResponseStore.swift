@@ -145,14 +145,16 @@ final class ResponseStore: Sendable {
     /// Replaces the head of a stored response. One that does not fit into its file is removed from the store. The old head
     /// stays when the file cannot be opened now, or not in time.
     func update(_ entry: ResponseIndex.Entry, _ head: StoredHead) async {
-        guard index.withLock({ $0.update(entry.id, head) }) else { return }
+        guard let evicted = index.withLock({ $0.update(entry.id, head) }) else { return }
+        await drop(evicted)
         guard case .file(let file) = entry.body, let folder else { return }
         do {
             try await Task { try await self.run(until: self.writeDeadline) { try folder.update(file, head) } }.value
         } catch CacheFileError.damaged {
             await remove(entry)
         } catch {
-            _ = index.withLock { $0.update(entry.id, entry.head) }
+            // A newer head stays.
+            await drop(index.withLock { $0.update(entry.id, entry.head, in: head) } ?? [])
         }
     }
 
@@ -374,7 +376,6 @@ final class StoredBodyWriter: Sendable {
             return state
         }
         guard let ended, let file = ended.file, let part = ended.part else { return false }
-        let room = room
         guard let stored = await finish(file, part, ended, in: folder) else {
             // Without a thread nothing has removed the file.
             await store.delete([part])

@@ -37,7 +37,11 @@ extension ResponseIndex {
         }
 
         /// Returns the same stored response with another head.
-        func with(_ head: StoredHead) -> Entry { Entry(id, head, body, bodyLength: bodyLength, cost: cost) }
+        func with(_ head: StoredHead) -> Entry {
+            // A file has room for a head that grows.
+            let growth = if case .memory = body { head.size - self.head.size } else { 0 }
+            return Entry(id, head, body, bodyLength: bodyLength, cost: cost + growth)
+        }
 
         /// Returns the head for a request.
         /// - Parameter age: The value of `Age`, in seconds.

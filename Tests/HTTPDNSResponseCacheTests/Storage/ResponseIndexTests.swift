@@ -80,6 +80,26 @@ struct ResponseIndexTests {
         }
     }
 
+    @Test("A longer head counts towards the limit, and an older one does not come back")
+    func longerHead() throws {
+        var index = index()
+        let entries = (0..<2).map { entry(stored($0), cost: 400) }
+        for entry in entries { _ = index.insert(entry) }
+        #expect(find(0, in: &index) != nil)
+        func longer(_ count: Int) throws -> StoredHead {
+            var fields: HTTPFields = [:]
+            fields[try #require(HTTPField.Name("x"))] = String(repeating: "x", count: count)
+            return stored(0).with(fields, requestTime: arrival, responseTime: arrival)
+        }
+        let head = try longer(300)
+        #expect(index.update(entries[0].id, head)?.map(\.head.url) == ["http://one.test/1"])
+        #expect(index.bytes == 400 + head.size - stored(0).size && index.bytes > 700)
+        #expect(try index.update(entries[0].id, stored(0), in: longer(1)) == nil)
+        #expect(index.update(entries[0].id, stored(0), in: head)?.isEmpty == true && index.bytes == 400)
+        // One that is longer than the limit is not kept.
+        #expect(try index.update(entries[0].id, longer(2000))?.count == 1 && index.bytes == 0)
+    }
+
     @Test("The newer response replaces the one for the same requests")
     func replacing() {
         var index = index()
