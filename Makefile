@@ -67,7 +67,8 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNS(|Control)Tests\.'
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^EndToEndTests\.' --skip '$(PACED)'
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '$(PACED)'
-	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNS(Foundation|ResponseCache|Testing|TrafficMonitor)Tests\.'
+	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build \
+		--filter '^HTTPDNS(Foundation|ResponseCache|Testing|TrafficMonitor)Tests\.' --skip 'RealServerTests/offline'
 	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build \
 		--skip '^(HTTPDNS(|Control|Core|Curl|Foundation|ResponseCache|Testing|TrafficMonitor)|EndToEnd)Tests\.'
 	$(call step,tests that need the machine for themselves)
