@@ -131,7 +131,7 @@ package final class ProviderUsers: Sendable {
     }
 }
 
-/// What makes the answers of two providers comparable: both query the same service, for the same account and region.
+/// The identity that makes the answers of two providers comparable: both query the same service, for the same account and region.
 ///
 /// It tells nothing about secrets, and nothing about how the service is reached: bootstrap addresses, authorities, limits. A
 /// provider outside of this library is its own service: the object in this process, its name and type across processes.

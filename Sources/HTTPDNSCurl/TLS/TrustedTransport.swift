@@ -18,7 +18,7 @@ package final class TrustedTransport: Sendable {
         var transports: [Int: Transport]
         /// The transport of the newest generation.
         var newest: Transport
-        /// What the newest generation's files have; `nil` before they were read.
+        /// The signatures of the newest generation's files; `nil` before they were read.
         var material: Result<TrustMaterial, TransferFailure>?
         /// Whether the newest generation's files were tested.
         var isTested = false

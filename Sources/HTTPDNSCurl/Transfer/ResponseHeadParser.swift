@@ -188,7 +188,7 @@ extension UnsafeRawBufferPointer {
         return self[length...]
     }
 
-    /// What a `Transfer-Encoding` declares; `nil` for another field.
+    /// The codings that a `Transfer-Encoding` declares; `nil` for another field.
     var transferCoding: TransferCoding? {
         guard let value = value(of: "transfer-encoding:") else { return nil }
         let codings = value.split { $0 <= UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }

@@ -207,9 +207,9 @@ final class SecretFile: Sendable {
 
     private func read() throws -> String {
         let result = Result { () throws(SmallFile.Unreadable) in
-            var octets = try SmallFile.read(path, maximum: SecretFile.maximumOctets, isSecret: true)
-            while let last = octets.last, last == 0x0a || last == 0x0d { octets.removeLast() }
-            guard let text = String(validating: octets, as: UTF8.self) else {
+            var bytes = try SmallFile.read(path, maximum: SecretFile.maximumOctets, isSecret: true)
+            while let last = bytes.last, last == 0x0a || last == 0x0d { bytes.removeLast() }
+            guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw SmallFile.Unreadable(reason: "it is not UTF-8")
             }
             return text
