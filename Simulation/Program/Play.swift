@@ -10,6 +10,15 @@ internal import HTTPTypes
 
 /// The way in which a world is played.
 struct Variant: Hashable, CustomStringConvertible {
+    /// How much of the product takes part.
+    enum Depth: String, CaseIterable {
+        /// All of it, with libcurl, on modeled sockets.
+        case whole
+        /// All above the transport, which is modeled: TLS and HTTP/2 too.
+        case pipeline
+    }
+
+    var depth = Depth.whole
     var order: Schedule.Order
     var isObserved = false
     var loops: Int?
@@ -20,6 +29,7 @@ struct Variant: Hashable, CustomStringConvertible {
             case .arrival: "in order of arrival"
             case .random(let seed): "schedule \(seed)"
             }
+        if depth == .pipeline { text += ", without a transport" }
         if isObserved { text += ", observed" }
         if let loops { text += ", \(loops) loops" }
         return text
@@ -53,7 +63,7 @@ private struct PassingInterceptor: HTTPDNSClient.Interceptor {
 
 /// Plays a world with the real client, its loops and libcurl.
 func play(_ world: World, _ variant: Variant, keepsTrace: Bool = false) -> Outcome {
-    let stage = Stage(world, keepsTrace: keepsTrace)
+    let stage = Stage(world, variant.depth, keepsTrace: keepsTrace)
     currentStage = stage
     var models = sim_models()
     models.connecting = { number, bytes, count, port in
@@ -175,10 +185,23 @@ private final class WorldRun: @unchecked Sendable {
         return configuration
     }
 
+    private func client(_ configuration: HTTPDNSClient.Configuration) async throws -> HTTPDNSClient {
+        guard variant.depth == .pipeline else { return try await HTTPDNSClient(configuration: configuration) }
+        let configuration = try await configuration.withOpenResponseCache()
+        let resolver = try HTTPDNSResolver(
+            configuration.resolverSettings,
+            isEnabled: true,
+            systemResolver: configuration.systemResolver
+        )
+        let client = HTTPDNSClient(configuration: configuration, resolver: resolver, sender: ModelWire())
+        await resolver.start()
+        return client
+    }
+
     func play() async {
         do {
             let configuration = try configuration()
-            let client = try await HTTPDNSClient(configuration: configuration)
+            let client = try await client(configuration)
             let events = variant.isObserved ? Task { await self.observe(client.requestEvents) } : nil
             let changes = Task { await self.change(client, configuration) }
             await withTaskGroup(of: Void.self) { group in
@@ -206,7 +229,7 @@ private final class WorldRun: @unchecked Sendable {
         let name = stage.world.names[call.name]
         var request = HTTPDNSClient.Request(
             method: call.isPost ? .post : .get,
-            url: "http://\(name.host)/a\(call.number)",
+            url: "\(stage.scheme)://\(name.host)/a\(call.number)",
             body: call.isPost ? .bytes(Array("order \(call.number)".utf8)) : .none
         )
         if call.hasSecret { request.headerFields[.authorization] = "Bearer secret-\(call.name)" }
@@ -352,4 +375,4 @@ private final class WorldRun: @unchecked Sendable {
 
 /// The world that runs; the models of C find it here.
 // One world runs at a time, and one thread of the process.
-nonisolated(unsafe) var currentStage = Stage(World(seed: 0, calls: 0), keepsTrace: false)
+nonisolated(unsafe) var currentStage = Stage(World(seed: 0, calls: 0), .whole, keepsTrace: false)

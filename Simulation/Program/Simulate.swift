@@ -45,14 +45,16 @@ func simulate(_ arguments: Arguments) -> Bool {
     var calls = 0
     var different = 0
     var broken: [(UInt64, Variant, [Violation])] = []
+    let variants = Variant.Depth.allCases.flatMap { depth in
+        [
+            Variant(depth: depth, order: .random(1)), Variant(depth: depth, order: .random(2)),
+            Variant(depth: depth, order: .arrival), Variant(depth: depth, order: .random(1), isObserved: true),
+        ]
+    }
     let seeds = arguments.seed.map { $0...$0 } ?? 1...UInt64(max(1, arguments.worlds))
     for seed in seeds {
         let world = World(seed: seed, calls: arguments.calls)
-        let variants = [
-            Variant(order: .random(1)), Variant(order: .random(2)), Variant(order: .arrival),
-            Variant(order: .random(1), isObserved: true),
-        ]
-        var first: Outcome?
+        var first: [Variant.Depth: Outcome] = [:]
         for variant in variants {
             let outcome = play(world, variant, keepsTrace: arguments.printsTrace)
             calls += world.calls.count
@@ -63,7 +65,7 @@ func simulate(_ arguments: Arguments) -> Bool {
             total.virtualSeconds += outcome.virtualSeconds
             if !outcome.violations.isEmpty { broken.append((seed, variant, outcome.violations)) }
             if arguments.printsTrace { outcome.trace.forEach { print($0) } }
-            if let first {
+            if let first = first[variant.depth] {
                 for (call, text) in first.calls where outcome.calls[call] != text {
                     different += 1
                     if different <= 8 {
@@ -71,7 +73,7 @@ func simulate(_ arguments: Arguments) -> Bool {
                     }
                 }
             } else {
-                first = outcome
+                first[variant.depth] = outcome
             }
         }
         if let seconds = arguments.seconds, (ContinuousClock.now - start) / .seconds(1) > seconds { break }

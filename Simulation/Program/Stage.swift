@@ -61,8 +61,12 @@ final class Stage {
     var queryCount = 0
     var connectCount = 0
 
-    init(_ world: World, keepsTrace: Bool) {
+    /// The scheme of the URLs of the world.
+    let scheme: String
+
+    init(_ world: World, _ depth: Variant.Depth, keepsTrace: Bool) {
         self.world = world
+        scheme = depth == .whole ? "http" : "https"
         seed = world.seed
         self.keepsTrace = keepsTrace
         staleLimit = world.settings.staleLimit
@@ -144,7 +148,7 @@ final class Stage {
         while let end = peer.buffer.firstRange(of: Array("\r\n\r\n".utf8)) {
             let head = String(decoding: peer.buffer[..<end.lowerBound], as: UTF8.self)
             let request = ReceivedRequest(head)
-            noteBytes(of: request, on: number)
+            noteArrival(of: request, on: number)
             guard peer.buffer.count - end.upperBound >= request.length else { break }
             peer.buffer.removeFirst(end.upperBound + request.length)
             peer.requests += 1
@@ -156,7 +160,7 @@ final class Stage {
     }
 
     /// Notes the connection that the first bytes of a request arrived on.
-    private func noteBytes(of request: ReceivedRequest, on number: Int) {
+    func noteArrival(of request: ReceivedRequest, on number: Int) {
         guard request.method == "POST" else { return }
         let (isNew, _) = postConnections[request.target, default: []].insert(number)
         if isNew, postConnections[request.target, default: []].count > 1 {
@@ -176,7 +180,7 @@ final class Stage {
         respond(to: request, on: number)
     }
 
-    private func check(_ request: ReceivedRequest, at address: HTTPDNSAddress) {
+    func check(_ request: ReceivedRequest, at address: HTTPDNSAddress) {
         guard let name = hostNumbers[request.host], let call = request.call else {
             violate("each request is one of a call", "\(request.target) \(request.host)")
             return
@@ -210,11 +214,12 @@ final class Stage {
 
     // MARK: - Responses
 
+    /// The number of a name of the world; nil for other hosts.
+    func number(of host: String) -> Int? { hostNumbers[host] }
+
     private func respond(to request: ReceivedRequest, on number: Int) {
-        let attempt = next("response \(request.target)")
-        var draw = Draw(seed, "response \(request.target) \(attempt)")
-        var at = sim_now() + draw.time(.microseconds(100), .milliseconds(15)).nanoseconds
-        let body = "body of \(request.target)"
+        let response = ModelResponse(to: request, in: self)
+        var at = sim_now() + response.pause.nanoseconds
         func push(_ text: String, kind: Int = SIM_BYTES) {
             var text = text
             text.withUTF8 { utf8 in
@@ -222,78 +227,38 @@ final class Stage {
                     sim_push(Int32(number), at, $0.baseAddress, $0.count, Int32(kind))
                 }
             }
-            at += draw.time(.microseconds(10), .microseconds(400)).nanoseconds
         }
-        func end(_ kind: Int) {
-            push("", kind: kind)
+        var head = "HTTP/1.1 \(response.status)\r\n"
+        for field in response.fields { head += "\(field.name): \(field.value)\r\n" }
+        switch response.framing {
+        case .length: head += "Content-Length: \(response.length)\r\n\r\n"
+        case .chunks: head += "Transfer-Encoding: chunked\r\n\r\n"
+        case .connection: head += "Connection: close\r\n\r\n"
+        }
+        switch response.extent {
+        case .nothing: break
+        case .halfOfHead: push("HTTP/1.1 200 OK\r\nContent-Le")
+        case .partOfBody: push(head + (response.pieces.first?.text.prefix(5) ?? ""))
+        case .all:
+            push(head)
+            for piece in response.pieces {
+                at += piece.pause.nanoseconds
+                let text = piece.text
+                push(response.framing == .chunks ? "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n" : text)
+            }
+            if response.framing == .chunks { push("0\r\n\r\n") }
+        }
+        if response.end != .open {
+            push("", kind: response.end == .reset ? SIM_RESET : SIM_END)
             peers[number]?.isOver = true
-        }
-        var fields = "Content-Type: text/plain\r\n"
-        if draw.happens(20), let name = hostNumbers[request.host] { fields += "Set-Cookie: c\(name)=1; Max-Age=5\r\n" }
-        if draw.happens(20) {
-            fields += draw.pick([
-                "Cache-Control: max-age=1\r\n", "Cache-Control: no-store\r\n", "Cache-Control: private\r\n",
-            ])
-        }
-        let fate = draw.below(1000)
-        switch fate {
-        case ..<12:
-            cover("response reset")
-            end(SIM_RESET)
-        case ..<20:
-            cover("response never")
-        case ..<30:
-            cover("response half a head")
-            push("HTTP/1.1 200 OK\r\nContent-Le")
-            end(draw.happens(50) ? SIM_END : SIM_RESET)
-        case ..<42:
-            cover("response cut")
-            push("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body.prefix(5))")
-            end(draw.happens(50) ? SIM_END : SIM_RESET)
-        case ..<50:
-            cover("response closed without one")
-            end(SIM_END)
-        case ..<90:
-            let status = draw.pick([
-                "503 Service Unavailable", "429 Too Many Requests", "502 Bad Gateway", "500 Internal Server Error",
-            ])
-            cover("response \(status.prefix(3))")
-            if draw.happens(30) { fields += "Retry-After: \(draw.below(2))\r\n" }
-            push("HTTP/1.1 \(status)\r\n\(fields)Content-Length: 5\r\n\r\nsorry")
-        case ..<150:
-            let status = draw.pick(["302 Found", "307 Temporary Redirect", "303 See Other"])
-            cover("response \(status.prefix(3))")
-            let target = "http://\(world.names[draw.below(world.names.count)].host)\(request.path)/\(request.depth + 1)"
-            push("HTTP/1.1 \(status)\r\n\(fields)Location: \(target)\r\nContent-Length: 0\r\n\r\n")
-        case ..<200:
-            cover("response chunked")
-            push("HTTP/1.1 200 OK\r\n\(fields)Transfer-Encoding: chunked\r\n\r\n")
-            for part in [body.prefix(4), body.dropFirst(4)] {
-                push("\(String(part.utf8.count, radix: 16))\r\n\(part)\r\n")
-                if draw.happens(10) { at += draw.time(.milliseconds(1), .seconds(2)).nanoseconds }
-            }
-            push("0\r\n\r\n")
-        case ..<240:
-            cover("response until the end")
-            push("HTTP/1.1 200 OK\r\n\(fields)Connection: close\r\n\r\n\(body)")
-            end(SIM_END)
-        case ..<260:
-            cover("response late")
-            at += draw.time(.milliseconds(100), .seconds(3)).nanoseconds
-            push("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
-        default:
-            cover("response 200")
-            push("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
-            if draw.happens(5) {
-                cover("connection closed while idle")
-                at += draw.time(.zero, .milliseconds(50)).nanoseconds
-                end(SIM_END)
-            } else if draw.happens(1) {
-                cover("stray bytes")
-                at += draw.time(.zero, .milliseconds(5)).nanoseconds
-                peers[number]?.strayAt = at
-                push("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray")
-            }
+        } else if let pause = response.closesAfter {
+            at += pause.nanoseconds
+            push("", kind: SIM_END)
+            peers[number]?.isOver = true
+        } else if let pause = response.straysAfter {
+            at += pause.nanoseconds
+            peers[number]?.strayAt = at
+            push("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray")
         }
     }
 }

@@ -314,7 +314,7 @@ extension HTTPDNSClient {
 
 extension HTTPDNSClient.Configuration {
     /// The settings of the resolver, with the client's logger where it has none.
-    var resolverSettings: HTTPDNSResolver.Configuration {
+    package var resolverSettings: HTTPDNSResolver.Configuration {
         var settings = resolver
         settings.logger = settings.logger ?? logger
         return settings

@@ -115,7 +115,7 @@ extension HTTPDNSClient.Request {
 extension HTTPDNSClient.Configuration {
     /// Returns these settings with an open cache, if they have one.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `CancellationError`.
-    func withOpenResponseCache() async throws -> HTTPDNSClient.Configuration {
+    package func withOpenResponseCache() async throws -> HTTPDNSClient.Configuration {
         guard let source = responseCaching else { return self }
         var configuration = self
         do {

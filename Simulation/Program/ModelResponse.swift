@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSPrimitives
+
+/// What a server does with a request, drawn by the request and the number of its try.
+struct ModelResponse {
+    /// How much of the response is sent.
+    enum Extent { case nothing, halfOfHead, partOfBody, all }
+    /// What follows.
+    enum End { case open, closed, reset }
+    /// What ends the body.
+    enum Framing { case length, chunks, connection }
+
+    /// The time until the first byte.
+    var pause: Duration
+    var status = "200 OK"
+    var fields: [(name: String, value: String)] = [("Content-Type", "text/plain")]
+    /// The pieces of the body, and the time before each.
+    var pieces: [(pause: Duration, text: String)]
+    var extent = Extent.all
+    var end = End.open
+    var framing = Framing.length
+    /// The time after the response at which the server closes the idle connection.
+    var closesAfter: Duration?
+    /// The time after the response at which the server sends bytes that nobody asked for.
+    var straysAfter: Duration?
+
+    init(to request: ReceivedRequest, in stage: Stage) {
+        let attempt = stage.next("response \(request.target)")
+        var draw = Draw(stage.seed, "response \(request.target) \(attempt)")
+        pause = draw.time(.microseconds(100), .milliseconds(15))
+        let body = "body of \(request.target)"
+        pieces = [(draw.time(.microseconds(10), .microseconds(400)), body)]
+        if draw.happens(20), let name = stage.number(of: request.host) {
+            fields.append(("Set-Cookie", "c\(name)=1; Max-Age=5"))
+        }
+        if draw.happens(20) { fields.append(("Cache-Control", draw.pick(["max-age=1", "no-store", "private"]))) }
+        switch draw.below(1000) {
+        case ..<12:
+            stage.cover("response reset")
+            (extent, end) = (.nothing, .reset)
+        case ..<20:
+            stage.cover("response never")
+            extent = .nothing
+        case ..<30:
+            stage.cover("response half a head")
+            (extent, end) = (.halfOfHead, draw.pick([.closed, .reset]))
+        case ..<42:
+            stage.cover("response cut")
+            (extent, end) = (.partOfBody, draw.pick([.closed, .reset]))
+        case ..<50:
+            stage.cover("response closed without one")
+            (extent, end) = (.nothing, .closed)
+        case ..<90:
+            status = draw.pick([
+                "503 Service Unavailable", "429 Too Many Requests", "502 Bad Gateway", "500 Internal Server Error",
+            ])
+            stage.cover("response \(status.prefix(3))")
+            if draw.happens(30) { fields.append(("Retry-After", "\(draw.below(2))")) }
+            pieces[0].text = "sorry"
+        case ..<150:
+            status = draw.pick(["302 Found", "307 Temporary Redirect", "303 See Other"])
+            stage.cover("response \(status.prefix(3))")
+            let host = stage.world.names[draw.below(stage.world.names.count)].host
+            fields.append(("Location", "\(stage.scheme)://\(host)\(request.path)/\(request.depth + 1)"))
+            pieces = []
+        case ..<200:
+            stage.cover("response chunked")
+            framing = .chunks
+            pieces = [body.prefix(4), body.dropFirst(4)].map { part in
+                (draw.happens(10) ? draw.time(.milliseconds(1), .seconds(2)) : .zero, String(part))
+            }
+        case ..<240:
+            stage.cover("response until the end")
+            (framing, end) = (.connection, .closed)
+        case ..<260:
+            stage.cover("response late")
+            pause += draw.time(.milliseconds(100), .seconds(3))
+        default:
+            stage.cover("response 200")
+            if draw.happens(5) {
+                stage.cover("connection closed while idle")
+                closesAfter = draw.time(.zero, .milliseconds(50))
+            } else if draw.happens(1) {
+                stage.cover("stray bytes")
+                straysAfter = draw.time(.zero, .milliseconds(5))
+            }
+        }
+    }
+
+    var length: Int { pieces.reduce(0) { $0 + $1.text.utf8.count } }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// Servers behind TLS and HTTP/2, which the modeled sockets cannot be: what a transport would return is drawn here.
+final class ModelWire: HopSending {
+    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
+        if isStale() { throw StaleSettings() }
+        let stage = currentStage
+        let hop = copy request
+        let received = ReceivedRequest(hop)
+        let number = stage.next("hop \(received.target)")
+        var draw = Draw(stage.seed, "hop \(received.target) \(number)")
+        let endpoint = hop.endpoints[0]
+        for endpoint in hop.endpoints { stage.check(received, at: endpoint.address) }
+        try await pass(draw.time(.microseconds(100), .milliseconds(8)), hop, .connect)
+        switch draw.below(1000) {
+        case ..<30:
+            stage.cover("hop not connected")
+            throw failure(.connectFailed, .connect, "nothing listens", at: endpoint)
+        case ..<40:
+            stage.cover("hop with another name")
+            throw failure(.certificateRefused, .tls, "the certificate has another name", at: endpoint)
+        case ..<55:
+            stage.cover("hop refused by GOAWAY")
+            throw failure(.connectionLost, .firstByte, "the server refused the stream", at: endpoint)
+        case ..<70:
+            stage.cover("hop reset")
+            stage.noteArrival(of: received, on: -number)
+            throw failure(.connectionLost, .firstByte, "the stream was reset", at: endpoint, isSent: true)
+        default: break
+        }
+        stage.noteArrival(of: received, on: -number)
+        stage.requestCount += 1
+        stage.note("hop \(number) \(received.method) \(received.target) at \(endpoint.address)")
+        let response = ModelResponse(to: received, in: stage)
+        try await pass(response.pause, hop, .firstByte, isSent: true)
+        guard response.extent == .partOfBody || response.extent == .all else {
+            if response.end == .open { try await pass(.seconds(3600), hop, .firstByte, isSent: true) }
+            throw failure(.connectionLost, .firstByte, "the connection ended", at: endpoint, isSent: true)
+        }
+        var fields = HTTPFields()
+        for field in response.fields {
+            guard let name = HTTPField.Name(field.name) else { continue }
+            fields.append(HTTPField(name: name, value: field.value))
+        }
+        let status = HTTPResponse.Status(code: Int(response.status.prefix(3)) ?? 0)
+        return HopAnswer(
+            head: ResponseHead(HTTPResponse(status: status, headerFields: fields)),
+            version: .http2,
+            endpoint: endpoint,
+            reusedConnection: number > 0,
+            timings: HTTPDNSClient.Exchange.Timings(),
+            body: .chunks(ModelBody(response: response, hop: hop, endpoint: endpoint))
+        )
+    }
+
+    func shutdown(drainingFor duration: Duration) async {}
+}
+
+/// Lets time pass for a hop, at most until its next limit.
+/// - Throws: The failure at that limit; `CancellationError`.
+private func pass(_ pause: Duration, _ hop: TransferRequest, _ phase: TransferFailure.Phase, isSent: Bool = false)
+    async throws
+{
+    let now = SystemTimeSource().now()
+    var limits: [(at: MonotonicTime, phase: TransferFailure.Phase)] = []
+    if let deadline = hop.limits.deadline { limits.append((deadline, .total)) }
+    if phase != .body, let deadline = hop.limits.headDeadline { limits.append((deadline, .head)) }
+    if phase == .firstByte, let limit = hop.limits.firstByte { limits.append((now + limit, .firstByte)) }
+    if phase == .body, let limit = hop.limits.idle { limits.append((now + limit, .body)) }
+    guard let first = limits.min(by: { $0.at < $1.at }), first.at < now + pause else {
+        return try await Task.sleep(for: pause)
+    }
+    try await Task.sleep(for: first.at - now)
+    throw failure(.timedOut, first.phase, "no time is left", at: hop.endpoints[0], isSent: isSent)
+}
+
+private func failure(
+    _ code: TransferFailure.Code,
+    _ phase: TransferFailure.Phase,
+    _ message: String,
+    at endpoint: HTTPDNSEndpoint,
+    isSent: Bool = false
+) -> TransferFailure {
+    var failure = TransferFailure(code: code, phase: phase, message: message)
+    failure.endpoint = endpoint
+    failure.requestMayHaveBeenSent = isSent
+    return failure
+}
+
+/// The body of a modeled response. It keeps the hop's permit, as a transfer does, until it is dropped.
+private struct ModelBody: AsyncSequence, Sendable {
+    let response: ModelResponse
+    let hop: TransferRequest
+    let endpoint: HTTPDNSEndpoint
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let body: ModelBody
+        var index = 0
+
+        mutating func next() async throws -> [UInt8]? {
+            let response = body.response
+            guard index < response.pieces.count else { return nil }
+            let piece = response.pieces[index]
+            index += 1
+            try await pass(piece.pause, body.hop, .body, isSent: true)
+            guard response.extent == .partOfBody else { return Array(piece.text.utf8) }
+            throw failure(.connectionLost, .body, "the connection ended", at: body.endpoint, isSent: true)
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
+}
+
+extension ReceivedRequest {
+    /// The request as the server of a modeled hop reads it.
+    init(_ hop: TransferRequest) {
+        self.init("")
+        method = hop.method.rawValue
+        target = hop.url.target
+        host = hop.hostHeader ?? hop.url.hostText
+        authorization = hop.headerFields[.authorization]
+        cookies = hop.headerFields[values: .cookie].flatMap { $0.split(separator: ";") }.map {
+            String($0.drop { $0 == " " })
+        }
+    }
+}
