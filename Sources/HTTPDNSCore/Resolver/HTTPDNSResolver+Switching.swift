@@ -12,19 +12,24 @@ extension HTTPDNSResolver {
     /// The other half stays free for names that are queried meanwhile.
     private var lookAheadWidth: Int { max(fixed.systemThreads, SystemResolver.maximumThreads) / 2 }
 
-    /// Moves the queries that wait for providers to the system resolver, and looks up the names in use there in advance.
+    /// Ends the lookups at providers, moves the queries that wait for them to the system resolver, and looks up the names in use
+    /// there in advance.
     ///
-    /// It returns immediately.
+    /// A lookup ends without waiters too: it would go on to the next provider. It returns immediately.
     func moveToSystemPath() {
         let settings = live.current
         // A lookup has the name at the end of its `via` rules, but the queried name can be off as well. With such rules each
         // waiting query decides for itself.
         let hasVia = settings.mappings.index.hasVia
         for shard in cache.shards {
-            let waiters = shard.state.withLock { state in
-                state.flights.waiters { !$0.isSystemOnly && (hasVia || isOff($0.host, by: settings)) }
+            let (count, waiters, work) = shard.state.withLock { state in
+                var ended = state.flights.removeAll { !$0.isSystemOnly && isOff($0.host, by: settings) }
+                if hasVia { ended.waiters += state.flights.waiters { !$0.isSystemOnly } }
+                return ended
             }
+            flightBudget.giveBack(count)
             for waiter in waiters { waiter.deliver(.switchedOff) }
+            for task in work { task.cancel() }
         }
         let run = lookAheads.add(1, ordering: .relaxed).newValue
         Task.detached { [weak self] in await self?.lookUpAhead(run) }

@@ -196,7 +196,7 @@ public final class HTTPDNSResolver: Sendable {
     public func shutdown() async {
         live.close()
         for shard in cache.shards {
-            let (waiters, work) = shard.state.withLock { $0.flights.removeAll() }
+            let (_, waiters, work) = shard.state.withLock { $0.flights.removeAll() }
             for waiter in waiters { waiter.deliver(.shutDown) }
             for task in work { task.cancel() }
         }

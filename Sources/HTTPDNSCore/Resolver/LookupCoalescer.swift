@@ -198,14 +198,14 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
         current.removeAll()
     }
 
-    /// Removes all lookups.
-    /// - Returns: All waiters, and all tasks to be canceled.
-    mutating func removeAll() -> (waiters: [Waiter], work: [Work]) {
-        defer {
-            flights.removeAll()
-            current.removeAll()
-        }
-        return (flights.values.flatMap { $0.waiters.values }, flights.values.compactMap(\.work))
+    /// Removes the lookups with matching keys.
+    /// - Returns: Their number, their waiters, and their tasks to be canceled.
+    mutating func removeAll(where isMeant: (Key) -> Bool = { _ in true }) -> (
+        count: Int, waiters: [Waiter], work: [Work]
+    ) {
+        let ended = flights.filter { isMeant($0.value.key) }
+        for (id, flight) in ended { remove(id, flight) }
+        return (ended.count, ended.values.flatMap { $0.waiters.values }, ended.values.compactMap(\.work))
     }
 
     private mutating func remove(_ id: FlightID, _ flight: LookupInFlight) {

@@ -115,6 +115,26 @@ struct SwitchedOffTests {
         fixture.provider.release()
     }
 
+    /// Nobody waits for the lookup any more, and it would go on to the second provider.
+    @Test("Switching off ends lookups without waiters too, before the next provider", .timeLimit(.minutes(1)))
+    func withoutWaiters() async throws {
+        let fixture = try ResolverFixture(providers: ["first", "second"])
+        for index in 0..<2 { try fixture.say(["203.0.113.1"], about: "img.test", at: index) }
+        fixture.provider.hold()
+        let hasty = Task { try await fixture.resolve("img.test") { $0.timeLimit = .milliseconds(50) } }
+        await fixture.provider.queries(atLeast: 1)
+        // The limits of the query, of the provider's share and of the caller.
+        await fixture.time.sleepers(atLeast: 3)
+        fixture.time.advance(by: .milliseconds(50))
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await hasty.value }
+        try #require(fixture.providers[1].queries.isEmpty)
+        fixture.resolver.killSwitch.turnOff()
+        try await settle()
+        fixture.time.advance(by: .seconds(60))
+        try await settle()
+        #expect(fixture.providers[1].queries.isEmpty)
+    }
+
     @Test("Switching one route off does not affect lookups waiting for others")
     func othersWhileWaiting() async throws {
         let fixture = try fixture()
