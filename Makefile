@@ -45,59 +45,22 @@ TRAITS = --enable-all-traits
 export SWIFT_DETERMINISTIC_HASHING = 1
 BUILD = swift build
 
-# Swift Testing starts all cases of a process at once, and then hundreds of them share two cores. At most this many run at a time.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
-
 # Where the examples and the build without traits are built. CI says .build, where their dependencies are built already: the next
 # build there compiles this package again, which costs only those who go on working in the same folder.
 NESTED_BUILD ?= .build/nested
 
-# Suites about rates and waits of seconds. Beside 300 other tests two cores give a transfer too little of their time.
-PACED = ^EndToEndTests.(Bandwidth|NetworkWait|ExpectedBody)Tests
-
-# All tests at once keep two cores so busy that some wait for their turn longer than they may: a group after the other. The last
-# one is all that no other names, so that no test is left out. What is measured by the CPU time or the memory of the process has it alone.
 .PHONY: test
 test: dependencies lint scripts ## Everything that CI runs: format, scripts, all tests against real servers, nested packages
 	$(call step,build)
 	$(BUILD) --build-tests $(TRAITS)
 	$(call step,tests)
-	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNSCoreTests\.'
-	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNSCurlTests\.'
-	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNS(|Control)Tests\.'
-	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^EndToEndTests\.' --skip '$(PACED)'
-	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '$(PACED)'
-	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build \
-		--filter '^HTTPDNS(Foundation|ResponseCache|Testing|TrafficMonitor)Tests\.' --skip 'RealServerTests/offline'
-	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build \
-		--skip '^(HTTPDNS(|Control|Core|Curl|Foundation|ResponseCache|Testing|TrafficMonitor)|EndToEnd)Tests\.'
-	$(call step,tests that need the machine for themselves)
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'NeverWaitingTests|ProviderOutageTests|EmptyAnswerTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter RotatingAnswerTests
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter QuietClientTests
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter TenantCostTests
-	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter CacheFloodTests/processIsFlat
-	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter DoHHostileTests
-	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.BlockingCallTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.(Times|TimeLimit)Tests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'LimitOverTheWireTests/leaks'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --skip 'LimitOverTheWireTests/leaks' \
-		--filter '^HTTPDNSTests.Limit(OverTheWire|OnSeveralLoops)Tests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'BandwidthTests/exact'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'CompressedBodyTests/memory'
-	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.ResponseRewritingTests/large'
-	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.SlowObserverTests/memory'
-	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.CallEventsOverTheWireTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTestingTests.PipedAnswerTests/large'
-	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSResponseCacheTests.CrashTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSResponseCacheTests.RealServerTests/offline'
+	@Scripts/run-tests
 	$(call step,installing)
 	@Scripts/check-install
 	$(call step,reports in a browser)
 	@Scripts/report-screenshots .build/report-screenshots
 	@$(MAKE) --no-print-directory libcurl8
 	$(call step,operations of a request)
-	@Scripts/count-operations --self-test
 	@Scripts/count-operations
 	$(call step,rules and their tests)
 	@Scripts/check-conformance --self-test
@@ -106,19 +69,13 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	@Scripts/check-api
 	@$(MAKE) --no-print-directory nested bare
 
-# The tests that are built already, with the libcurl that most systems have. The first suite fails when another one is loaded. The
+# The tests that are built already, with the libcurl that most systems have. One of the suites fails when another one is loaded. The
 # transport and the end-to-end tests run whole; of the client's tests those that send, receive, save and resume bodies.
-LIBCURL8 = HTTPDNS_TEST_SERVERS=required Scripts/libcurl8 run swift test $(TRAITS) --skip-build
-
 .PHONY: libcurl8
 libcurl8: ## The built tests of the transport, of bodies and end to end, with libcurl 8 from Debian's backports
 	$(call step,libcurl 8)
 	@Scripts/libcurl8
-	$(LIBCURL8) --filter '^HTTPDNSCurlTests.CurlLibraryTests'
-	$(LIBCURL8) --filter '^HTTPDNSCurlTests\.'
-	$(LIBCURL8) --filter '^EndToEndTests\.' --skip '$(PACED)'
-	$(LIBCURL8) --filter '$(PACED)'
-	$(LIBCURL8) --filter '^HTTPDNSTests\.(Saving|RequestBody|ResponseBody)Tests'
+	@Scripts/libcurl8 run Scripts/run-tests transport end-to-end paced bodies
 
 .PHONY: lint
 lint: ## Check the format, the words, the license headers, and the paths and links of the documentation
