@@ -4,6 +4,7 @@
 // Time and random numbers.
 #define _GNU_SOURCE
 #include "model.h"
+#include <stdarg.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -54,19 +55,21 @@ static uint64_t next(void) {
     return value ^ (value >> 31);
 }
 
-void swift_stdlib_random(void *buffer, size_t count) {
-    unsigned char *bytes = buffer;
-    if (!sim_is_running()) {
-        while (count) {
-            long got = syscall(SYS_getrandom, bytes, count, 0);
-            if (got <= 0) continue;
-            bytes += got;
-            count -= (size_t)got;
-        }
-        return;
-    }
+// Swift's generator asks the kernel by this function. Replacing the generator itself would not reach the calls inside its library.
+long syscall(long number, ...) {
+    LIBRARY(syscall);
+    long arguments[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++) arguments[i] = va_arg(list, long);
+    va_end(list);
+    if (number != SYS_getrandom || !sim_is_running())
+        return library(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+    unsigned char *bytes = (unsigned char *)arguments[0];
+    size_t count = (size_t)arguments[1];
     for (size_t i = 0; i < count; i += 8) {
         uint64_t value = next();
         for (size_t j = i; j < count && j < i + 8; j++, value >>= 8) bytes[j] = (unsigned char)value;
     }
+    return (long)count;
 }

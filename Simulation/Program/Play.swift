@@ -213,6 +213,10 @@ private final class WorldRun: @unchecked Sendable {
                 stage.violate("no request waits when all calls have ended", "\(client.requestsWaiting)")
             }
             try await client.shutdown(drainingFor: .seconds(1))
+            // An event may still be on its way to its reader.
+            for _ in 0..<100 where events != nil && terminalEvents.count < outcomes.count {
+                try? await Task.sleep(for: .milliseconds(10))
+            }
             events?.cancel()
             await events?.value
             if variant.isObserved { checkEvents() }

@@ -3,12 +3,20 @@
 
 internal import Glibc
 
+/// Writes a line to standard error.
+func writeError(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    write(STDERR_FILENO, bytes, bytes.count)
+}
+
 struct Arguments {
     var worlds = 20
     var calls = 500
     var seed: UInt64?
     var seconds: Double?
     var printsTrace = false
+    /// Of how many processes beside each other this one is which: it plays each such world.
+    var part = (number: 1, of: 1)
 
     struct Mistake: Error, CustomStringConvertible {
         let description: String
@@ -30,6 +38,13 @@ struct Arguments {
             case "--seed": seed = UInt64(try value())
             case "--for": seconds = try value()
             case "--trace": printsTrace = true
+            case "--part":
+                index += 1
+                let numbers = index < words.count ? words[index].split(separator: "/").compactMap { Int($0) } : []
+                guard numbers.count == 2, numbers[0] >= 1, numbers[0] <= numbers[1] else {
+                    throw Mistake(description: "--part takes a number of processes, such as 1/2")
+                }
+                part = (numbers[0], numbers[1])
             default: throw Mistake(description: "unknown option \(words[index])")
             }
             index += 1
@@ -44,6 +59,7 @@ func simulate(_ arguments: Arguments) -> Bool {
     var total = Outcome()
     var calls = 0
     var different = 0
+    var isRepeated = false
     var broken: [(UInt64, Variant, [Violation])] = []
     let variants = Variant.Depth.allCases.flatMap { depth in
         [
@@ -52,7 +68,7 @@ func simulate(_ arguments: Arguments) -> Bool {
         ]
     }
     let seeds = arguments.seed.map { $0...$0 } ?? 1...UInt64(max(1, arguments.worlds))
-    for seed in seeds {
+    for seed in seeds where Int(seed) % arguments.part.of == arguments.part.number - 1 || arguments.seed != nil {
         let world = World(seed: seed, calls: arguments.calls)
         var first: [Variant.Depth: Outcome] = [:]
         for variant in variants {
@@ -76,14 +92,24 @@ func simulate(_ arguments: Arguments) -> Bool {
                 first[variant.depth] = outcome
             }
         }
+        if !isRepeated, let outcome = first[.whole] {
+            // Nothing of the process may decide: not its addresses, its random numbers, or what it played before.
+            isRepeated = true
+            if play(world, variants[0]).traceHash != outcome.traceHash {
+                let violation = Violation(rule: "a world that is played again has the same trace", facts: "")
+                broken.append((seed, variants[0], [violation]))
+            }
+        }
         if let seconds = arguments.seconds, (ContinuousClock.now - start) / .seconds(1) > seconds { break }
     }
     let took = (ContinuousClock.now - start) / .seconds(1)
     print(
         "\(calls) calls, \(total.requests) requests, \(total.connections) connections, \(total.queries) queries,",
-        "\(total.steps) steps, \(Int(total.virtualSeconds)) s of virtual time in \(Int(took * 10)) tenths of a second,",
-        "\(Int(Double(calls) / max(took, 0.001))) calls/s; \(different) outcomes differ between variants"
+        "\(total.steps) steps, \(Int(total.virtualSeconds)) s of virtual time;",
+        "\(different) outcomes differ between variants"
     )
+    // Apart from the rest, which is the same in each process.
+    writeError("\(Int(took * 10)) tenths of a second, \(Int(Double(calls) / max(took, 0.001))) calls/s")
     for (kind, count) in Stage.coverage.sorted(by: { $0.key < $1.key }) { print("  \(kind): \(count)") }
     var reported: Set<String> = []
     for (seed, variant, violations) in broken {

@@ -3,7 +3,7 @@
 
 // Plays worlds of hostile origins, providers and operators with the real client in virtual time, and looks for broken rules.
 //
-// usage: httpdns-simulate [--worlds N] [--calls N] [--seed N] [--for SECONDS] [--trace]
+// usage: httpdns-simulate [--worlds N] [--calls N] [--seed N] [--for SECONDS] [--part I/N] [--trace]
 
 internal import CHTTPDNSSimulation
 internal import Glibc
@@ -15,7 +15,6 @@ sim_fix_process(CommandLine.unsafeArgv)
 do {
     exit(simulate(try Arguments(CommandLine.arguments)) ? 0 : 1)
 } catch {
-    let line = Array("httpdns-simulate: \(error)\n".utf8)
-    write(STDERR_FILENO, line, line.count)
+    writeError("httpdns-simulate: \(error)")
     exit(2)
 }
