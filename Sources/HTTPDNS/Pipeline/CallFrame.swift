@@ -120,8 +120,9 @@ final class CallFrame: Sendable {
             let now = clock.now()
             let end = headLimit.withLock(\.end)
             if let end, end + Pipeline.overdueGrace <= now { return }
-            // Without a limit now: a hop that begins later has at least the time of a head.
-            try await clock.sleep(until: (end ?? now + (call.headLimit ?? .seconds(60))) + Pipeline.overdueGrace)
+            // The limit may be later or none now. A hop that begins meanwhile has at least the time of a head.
+            let next = now + (call.headLimit ?? .seconds(60))
+            try await clock.sleep(until: min(end ?? next, next) + Pipeline.overdueGrace)
         }
     }
 

@@ -13,7 +13,7 @@ struct ForeignCodeLimitTests {
     enum Code: CaseIterable, Sendable { case application, network, computed, hook, secondHead }
 
     @Sendable private static func hang() async throws {
-        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .seconds(600))
+        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .seconds(90))
     }
 
     @Test("The limit for a response head covers the code of others", arguments: Code.allCases)
@@ -54,6 +54,39 @@ struct ForeignCodeLimitTests {
         #expect(error?.code == .timedOut && error?.phase == .interceptor && error?.isCallDeadline == true)
         #expect(error?.limit == .milliseconds(300) && error?.message.contains("no response head") == true)
         #expect(elapsed >= .milliseconds(300) && elapsed < .seconds(60), "\(elapsed)")
+    }
+
+    /// The wait for the first head must not go on to the end of the whole call.
+    @Test("The limit for a response head covers each hop of a call with a longer limit")
+    func laterHop() async throws {
+        let hops = Lock(0)
+        let rig = try Rig {
+            $0.timeouts.responseHead = .milliseconds(300)
+            $0.timeouts.total = .seconds(80)
+            $0.applicationInterceptors = [
+                Around { request, context, next in
+                    _ = try await next(request, context)
+                    // The first limit passes, while no hop runs.
+                    try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(600))
+                    return try await next(request, context)
+                }
+            ]
+            $0.networkInterceptors = [
+                Around { request, context, next in
+                    let hop = hops.withLock { hops in
+                        hops += 1
+                        return hops
+                    }
+                    if hop == 2 { try await Self.hang() }
+                    return try await next(request, context)
+                }
+            ]
+        }
+        let start = ContinuousClock.now
+        let error = await clientError { try await rig.client.get("https://map.test/") }
+        let elapsed = ContinuousClock.now - start
+        #expect(error?.code == .timedOut && error?.phase == .interceptor && error?.limit == .milliseconds(300))
+        #expect(elapsed >= .milliseconds(900) && elapsed < .seconds(60), "\(elapsed)")
     }
 
     @Test("An interceptor that reads a body after the head has the time of the whole call")
