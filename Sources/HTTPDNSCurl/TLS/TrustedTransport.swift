@@ -187,7 +187,9 @@ package final class TrustedTransport: Sendable {
         case .report: reportHang()
         case .wait(let end):
             do {
-                _ = try await reads.value(until: end, on: clock, { [self] in look() })
+                // The request's own limits are times of the system's clock, and `clock` is another one in tests.
+                let end = SystemTimeSource().now() + (end - now)
+                _ = try await reads.value(until: limits.end(before: end)) { [self] in look() }
             } catch is CancellationError {
                 throw CancellationError()
             } catch SharedReadError.noThread {
@@ -197,8 +199,7 @@ package final class TrustedTransport: Sendable {
             }
         case .waitForFirst:
             do {
-                let deadline = [limits.deadline, limits.headDeadline].compactMap(\.self).min()
-                let failure = try await reads.value(until: deadline) { [self] in read() }.value
+                let failure = try await reads.value(until: limits.end()) { [self] in read() }.value
                 // Any other failure is that of requests that need certificates.
                 if let failure, failure.code == .transport { throw failure }
             } catch SharedReadError.overdue {
@@ -367,5 +368,12 @@ extension HTTPDNSTrust {
             if case .file(let path) = own.keyPassword?.place { paths.append(path) }
         }
         return paths.map { FileSignature($0) }
+    }
+}
+
+extension TransferLimits {
+    /// Returns the end of a wait before the transfer; nil for none.
+    fileprivate func end(before moment: MonotonicTime? = nil) -> MonotonicTime? {
+        [deadline, headDeadline, moment].compactMap(\.self).min()
     }
 }

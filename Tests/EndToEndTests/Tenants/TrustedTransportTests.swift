@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Foundation
 import Glibc
 import HTTPDNSCurl
 import HTTPDNSPrimitives
@@ -113,7 +114,8 @@ struct TrustedTransportTests {
             url: try ParsedURL("https://one.test:\(rig.tlsPort)/"),
             endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
         )
-        if !isCanceled { request.limits.deadline = SystemTimeSource().now() + .milliseconds(50) }
+        let start = SystemTimeSource().now()
+        if !isCanceled { request.limits.deadline = start + .milliseconds(50) }
         let task = Task { [request] in try await transport.execute(request) }
         if isCanceled {
             task.cancel()
@@ -122,6 +124,31 @@ struct TrustedTransportTests {
             let failure = await #expect(throws: TransferFailure.self) { try await task.value }
             #expect(failure?.code == .timedOut)
         }
+        // A read of the pipe gives up after 30 s.
+        let elapsed = SystemTimeSource().now() - start
+        #expect(elapsed < .seconds(20), "\(elapsed)")
+        await transport.shutdown()
+    }
+
+    /// The clock of the checks stands still, so that only the request's own limit ends the wait.
+    @Test("A check after a pause, of files that hang, delays no request beyond its limits", .timeLimit(.minutes(1)))
+    func hangsAfterPause() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let transport = try await transport(folder)
+        #expect(try await ask(transport))
+        try FileManager.default.removeItem(atPath: folder.path("ca.pem"))
+        try #require(mkfifo(folder.path("ca.pem"), 0o600) == 0)
+        clock.advance(by: .seconds(10))
+        var request = TransferRequest(
+            url: try ParsedURL("https://one.test:\(rig.tlsPort)/"),
+            endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
+        )
+        let start = SystemTimeSource().now()
+        request.limits.deadline = start + .milliseconds(50)
+        let failure = await #expect(throws: TransferFailure.self) { try await transport.execute(request) }
+        let elapsed = SystemTimeSource().now() - start
+        #expect(failure?.code == .timedOut && elapsed < .milliseconds(500), "\(elapsed)")
         await transport.shutdown()
     }
 

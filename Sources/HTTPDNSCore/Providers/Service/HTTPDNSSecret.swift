@@ -191,7 +191,9 @@ final class SecretFile: Sendable {
             return try await reads.value(until: deadline, on: clock) { [self] in try read() }.value
         }
         let now = SystemTimeSource().now()
-        let end = (reads.startedAt ?? now) + SecretFile.patience
+        var end = (reads.startedAt ?? now) + SecretFile.patience
+        // Two clocks, which are one outside of tests.
+        if let deadline { end = min(end, now + (deadline - clock.now())) }
         if end <= now { return known }
         do {
             return try await reads.value(until: end) { [self] in try read() }.value

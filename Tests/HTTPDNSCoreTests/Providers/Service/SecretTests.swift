@@ -116,6 +116,20 @@ struct SecretTests {
         #expect(text == "next")
     }
 
+    /// Without a deadline the caller waits for a second.
+    @Test("A secret that was read is there at the caller's deadline while its file hangs")
+    func staysInUseInTime() async throws {
+        let path = try file(Array(Self.canary.utf8))
+        let secret = HTTPDNSSecret.file(path)
+        #expect(try await secret.current() == Self.canary)
+        try FileManager.default.removeItem(atPath: path)
+        try #require(mkfifo(path, 0o600) == 0)
+        let start = SystemTimeSource().now()
+        #expect(try await secret.current(until: start + .milliseconds(50)) == Self.canary)
+        let elapsed = SystemTimeSource().now() - start
+        #expect(elapsed >= .milliseconds(50) && elapsed < .milliseconds(500), "\(elapsed)")
+    }
+
     @Test("An environment variable and a closure give their secrets")
     func others() throws {
         setenv("HTTPDNS_SECRET_TEST", Self.canary, 1)
