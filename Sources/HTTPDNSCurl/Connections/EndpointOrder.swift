@@ -155,11 +155,11 @@ extension TransportLoop {
             random: configuration.random
         )
         guard connectsToEndpoints else { return endpoints }
-        let healthy = mailbox.health.withLock { [time] in
-            $0.ordered(endpoints, for: transfer.request.url.host, from: transfer.request.egressPath?.source, at: time)
+        // Before the health: an endpoint that answered with an error is better than one that cools down.
+        let preferred = transfer.request.avoided.map { EndpointOrder.ending(with: $0, endpoints) } ?? endpoints
+        return mailbox.health.withLock { [time] in
+            $0.ordered(preferred, for: transfer.request.url.host, from: transfer.request.egressPath?.source, at: time)
         }
-        guard let avoided = transfer.request.avoided else { return healthy }
-        return EndpointOrder.ending(with: avoided, healthy)
     }
 
     /// Notes that a request begins with the first of these endpoints.

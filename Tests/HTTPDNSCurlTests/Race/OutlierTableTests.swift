@@ -63,6 +63,38 @@ struct OutlierTableTests {
         #expect(Set(table.records(at: at(1)).map(\.endpoint)) == Set(keys[1...].map(\.endpoint)))
     }
 
+    /// It counts from the end of the ejection, and from the last error without one. Many of them have left DNS.
+    @Test("An endpoint that answers no more is forgotten, and others are not")
+    func forgotten() {
+        var table = OutlierTable()
+        let other = EndpointHealth.Key(
+            endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 2), port: 443),
+            host: .name("one.test")
+        )
+        table.answered(other, status: 503, settings, at: at(0))
+        for _ in 0..<3 { table.answered(key, status: 503, settings, at: at(0)) }
+        table.forget(before: at(299), after: .seconds(300))
+        for _ in 0..<2 { table.answered(other, status: 503, settings, at: at(299)) }
+        #expect(table.isEjected(other, at: at(299)), "the error of 299 s before counts")
+        table.forget(before: at(330), after: .seconds(300))
+        #expect(table.records(at: at(0)).map(\.endpoint) == [other.endpoint] && !table.isEmpty)
+        table.forget(before: at(629), after: .seconds(300))
+        #expect(table.isEmpty)
+    }
+
+    /// The sweep runs with the next order.
+    @Test("An ejected endpoint that left DNS costs later requests nothing")
+    func swept() {
+        let (one, two) = (key.endpoint, HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 2), port: 443))
+        let host = ParsedURL.Host.name("one.test")
+        var health = EndpointHealth()
+        for _ in 0..<3 { health.answered(one, for: host, status: 503, settings, at: at(0)) }
+        #expect(health.ordered([one, two], for: host, at: at(1)) == [two, one])
+        #expect(health.mayBeUnhealthy(two), "any endpoint, while one is ejected")
+        _ = health.ordered([two], for: .name("two.test"), at: at(400))
+        #expect(!health.mayBeUnhealthy(one) && !health.mayBeUnhealthy(two))
+    }
+
     /// Healthy endpoints go before all of these.
     @Test("An ejected endpoint goes behind suspects and before unreachable ones")
     func order() {

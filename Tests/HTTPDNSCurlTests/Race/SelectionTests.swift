@@ -79,6 +79,32 @@ struct SelectionTests {
         for three in [random, given] { await three.transport.shutdown() }
     }
 
+    /// A dead address would cost the attempt delay, and an answer of the other one is better than none.
+    @Test("A retry avoids the address that failed, but not for one that cools down")
+    func avoided() async throws {
+        var three = try three(.given)
+        three.request.avoided = three.request.endpoints[0]
+        _ = try await three.fetch(2)
+        #expect(three.counts == [0, 2, 0])
+        three.request.endpoints.removeLast(2)
+        _ = try await three.fetch(1)
+        #expect(three.counts == [1, 2, 0], "there is no other one")
+        await three.transport.shutdown()
+
+        let dead = try self.three(.given)
+        var request = dead.request
+        // Nothing listens there.
+        let address = HTTPDNSAddress(v4: 127, 0, 0, 9)
+        request.endpoints = [
+            HTTPDNSEndpoint(address: address, port: request.endpoints[0].port), request.endpoints[1],
+        ]
+        #expect(try await dead.transport.fetch(request).endpoint == request.endpoints[1])
+        request.avoided = request.endpoints[1]
+        let answer = try await dead.transport.fetch(request)
+        #expect(answer.endpoint == request.endpoints[1] && answer.failedAttempts.isEmpty)
+        await dead.transport.shutdown()
+    }
+
     @Test(
         "The fastest selection hardly uses an address that is 50 or 500 ms slower",
         arguments: [50, 500]

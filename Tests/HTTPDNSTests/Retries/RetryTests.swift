@@ -227,6 +227,23 @@ struct RetryTests {
         #expect(rig.wire.requests.count == 1)
     }
 
+    @Test("A retry does not prefer the address that failed, and the next hop does", arguments: [true, false])
+    func failedAddress(hasResponse: Bool) async throws {
+        let wire = ScriptedWire { request, number in
+            switch number {
+            case 0 where hasResponse: return .ok(from: request, status: .serviceUnavailable)
+            case 0: throw Self.refused
+            case 1: return .redirect(302, to: "/b", from: request)
+            default: return .ok(from: request)
+            }
+        }
+        let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
+        _ = try await rig.client.get("https://map.test/")
+        let first = rig.wire.requests.first?.endpoints.first
+        let failed = hasResponse ? first : Self.refused.endpoint
+        #expect(rig.wire.requests.map(\.avoided) == [nil, failed, nil])
+    }
+
     @Test("A stream is sent again only while nothing of it has been read")
     func streams() async throws {
         for isRead in [false, true] {
