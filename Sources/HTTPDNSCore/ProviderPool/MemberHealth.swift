@@ -107,9 +107,11 @@ struct MemberHealth: Sendable {
     /// Returns the time that an answer has been outstanding without any other answer; nil when none is.
     func silence(at now: MonotonicTime) -> Duration? { silentSince.map { now - $0 } }
 
-    /// Returns whether there was an answer within ``leastPlaceTime``.
+    /// Returns whether there was an answer within ``leastPlaceTime``, or within twice the usual latency: the queries of a burst are
+    /// sent together, and so are their answers.
     func isAnswering(at now: MonotonicTime) -> Bool {
-        rest == nil && heardAt.map { now - $0 < MemberHealth.leastPlaceTime } ?? false
+        let gap = max(MemberHealth.leastPlaceTime, min((latency.percentile95 ?? .zero) * 2, attemptLimit))
+        return rest == nil && heardAt.map { now - $0 < gap } ?? false
     }
 
     func isResting(at now: MonotonicTime) -> Bool {

@@ -291,9 +291,13 @@ struct PoolSelector: Sendable {
         while let next = members[query.member].free(madeRoom: madeRoom) {
             madeRoom = false
             guard let waiting = queries[next], let ask = waiting.ask else { continue }
-            guard let deadline = asks[ask]?.assignment.deadline, now < deadline else {
-                giveUp(ask, at: now, &actions)
-                continue
+            if let request = asks[ask], now >= request.assignment.deadline {
+                // Its alarm is late, as are those of a burst.
+                guard let later = patience(with: request, at: now) else {
+                    giveUp(ask, at: now, &actions)
+                    continue
+                }
+                asks[ask]?.assignment.deadline = later
             }
             send(next, at: now, &actions)
             if asks[ask]?.latest == next { timeHedge(ask, after: next, at: now) }

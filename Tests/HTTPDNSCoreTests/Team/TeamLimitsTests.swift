@@ -29,6 +29,21 @@ struct TeamLimitsTests {
         )
     }
 
+    /// Answers of one burst come together, a latency after those of the one before. The alarms of queued names are late where an
+    /// answer comes at the deadline.
+    @Test("A patient name waits for its slot while answers come, however far apart", arguments: [100, 400, 500, 1000])
+    func patient(latency: Int) throws {
+        var team = TeamSimulation(
+            [("a", Simulation.answering(after: .milliseconds(latency)))],
+            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2)],
+            attemptLimit: .seconds(2)
+        )
+        let ids = try (0..<8).map { try team.ask(host: "n\($0).test", limit: .seconds(1), patience: .seconds(9)) }
+        team.run(for: .seconds(10))
+        let texts = ids.map { team.text($0) }
+        #expect(texts.allSatisfy { $0.hasSuffix("addresses") }, "\(texts)")
+    }
+
     /// The queued query is not sent any more.
     @Test("A lookup queued at a busy provider moves to a free one after the hedge delay")
     func leavesQueue() throws {

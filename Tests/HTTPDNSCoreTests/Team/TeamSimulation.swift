@@ -72,16 +72,18 @@ struct TeamSimulation {
         order: HTTPDNSRoute.Order = .given,
         secondOpinion: Bool = false,
         explores: Bool = false,
-        limit: Duration = .seconds(3)
+        limit: Duration = .seconds(3),
+        patience: Duration? = nil
     ) throws -> PoolRequest.ID {
         let query = HTTPDNSProviderQuery(host: try HTTPDNSName(host), families: .v4, timeLimit: .zero)
-        let assignment = ProviderPool.PoolAttempt(
+        var assignment = ProviderPool.PoolAttempt(
             providers: providers ?? names,
             order: order,
             wantsSecondOpinion: secondOpinion,
             query: query,
             deadline: now + limit
         )
+        assignment.patientUntil = patience.map { now + $0 }
         let (id, actions) = state.begin(assignment, explores: explores, at: now)
         take(actions)
         return id
