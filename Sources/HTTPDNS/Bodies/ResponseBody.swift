@@ -340,7 +340,7 @@ extension HTTPDNSClient.Response.Body {
     /// counted.
     /// - Throws: `CancellationError`.
     func drain(on clock: some TimeSource = SystemTimeSource()) async throws {
-        _ = try await readShort(on: clock)
+        _ = try await readShort(upTo: HTTPDNSClient.Response.Body.drained, on: clock)
     }
 
     /// Frees the connection of the body, as ``drain(on:)`` does.
@@ -349,13 +349,14 @@ extension HTTPDNSClient.Response.Body {
     func released() async throws -> HTTPDNSClient.Response.Body {
         // A body from another source holds no connection.
         guard hop != nil else { return self }
-        if let bytes = try await readShort(on: SystemTimeSource()) { return replayed(bytes) }
+        let most = HTTPDNSClient.Response.Body.drained + 1
+        if let bytes = try await readShort(upTo: most, on: SystemTimeSource()) { return replayed(bytes) }
         let hop = hop
         return changed(to: UnkeptBody { HTTPDNSClientError.bodyNotKept(on: hop) }, length: declaredLength)
     }
 
-    /// Reads a short body; returns nil for a long, a slow or a broken one.
-    private func readShort(on clock: some TimeSource) async throws -> [UInt8]? {
+    /// Reads a short body; returns nil for a slow or a broken one, and for one with `most` bytes or more.
+    private func readShort(upTo most: Int, on clock: some TimeSource) async throws -> [UInt8]? {
         guard (declaredLength ?? 0) <= HTTPDNSClient.Response.Body.drained else {
             // A transfer ends with its reader, even when other references to the body exist.
             _ = makeAsyncIterator()
@@ -363,7 +364,7 @@ extension HTTPDNSClient.Response.Body {
         }
         let deadline = clock.now() + HTTPDNSClient.Response.Body.patience
         let bytes: [UInt8]? = await withTaskGroup(of: [UInt8]?.self) { tasks in
-            tasks.addTask { try? await readShort() }
+            tasks.addTask { try? await readShort(upTo: most) }
             tasks.addTask {
                 try? await clock.sleep(until: deadline)
                 return nil
@@ -375,10 +376,10 @@ extension HTTPDNSClient.Response.Body {
         return bytes
     }
 
-    private func readShort() async throws -> [UInt8]? {
+    private func readShort(upTo most: Int) async throws -> [UInt8]? {
         var bytes: [UInt8] = []
         var iterator = makeAsyncIterator()
-        while bytes.count < HTTPDNSClient.Response.Body.drained {
+        while bytes.count < most {
             guard let chunk = try await iterator.next() else { return bytes }
             bytes += chunk
         }
@@ -402,7 +403,7 @@ extension HTTPDNSClientError {
             phase: .body,
             message:
                 "the body of the redirect\(hop.map { " from \($0.origin)" } ?? "") was not kept while the hook ran: "
-                + "it is longer than 16 KiB, or did not end within 250 ms",
+                + "it is longer than 16 KiB, broke, or did not end within 250 ms",
             host: hop?.host,
             hint: "with redirects .never, the response is returned with its whole body"
         )
