@@ -78,7 +78,9 @@ struct PartialDownload: Hashable, Sendable, Codable {
         for name in names {
             for field in fields where field.name.canonicalName == name {
                 // Neither a name nor a value has a line feed.
-                hash.update(Array("\(name):\(field.value)\n".utf8))
+                hash.update(Array("\(name):".utf8))
+                field.withUnsafeBytesOfValue { hash.update(Array($0)) }
+                hash.update([UInt8(ascii: "\n")])
             }
         }
         return hash.finish().hexadecimal

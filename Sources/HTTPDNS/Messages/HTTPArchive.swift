@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
+package import HTTPTypes
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -130,10 +133,32 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
     package struct Pair: Hashable, Sendable, Codable {
         package var name: String
         package var value: String
+        /// Whether the value has a character for each byte (ISO-8859-1), because they are not UTF-8; nil for no.
+        package var isLatin1: Bool?
+
+        private enum CodingKeys: String, CodingKey {
+            case name, value
+            // The format reserves names with an underscore for programs.
+            case isLatin1 = "_latin1"
+        }
 
         package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
+        }
+
+        /// Creates the pair of a header field.
+        /// - Parameter text: The value without secrets.
+        package init(_ field: HTTPField, _ text: String) {
+            let latin1 = text == field.value ? field.latin1Text : nil
+            self.init(field.name.rawName, latin1 ?? text)
+            if latin1 != nil { isLatin1 = true }
+        }
+
+        /// Returns the header field of the pair, with the name of that field.
+        package func field(_ name: HTTPField.Name) -> HTTPField {
+            guard isLatin1 == true else { return HTTPField(name: name, value: value) }
+            return HTTPField(name: name, lenientValue: value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
         }
     }
 

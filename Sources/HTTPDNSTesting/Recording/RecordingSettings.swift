@@ -72,7 +72,7 @@ struct RecordingSettings: Sendable {
             body: options.comparesBodies ? request.bodyDigest : nil,
             values: options.matchedFields.map { name in
                 request.headers.filter { $0.name.lowercased() == name.canonicalName }
-                    .map { redactor.value(of: HTTPField(name: name, value: $0.value)) }
+                    .map { redactor.value(of: $0.field(name)) }
             }
         )
     }
@@ -187,10 +187,7 @@ struct RecordingSettings: Sendable {
             guard !options.excludedFields.contains(field.name) else { return nil }
             let value = redactor.value(of: field)
             let hasURL = fieldsWithURL.contains(field.name)
-            return HTTPArchive.Pair(
-                field.name.rawName,
-                hasURL ? RecordedURL.text(value, without: excludedItems) : value
-            )
+            return HTTPArchive.Pair(field, hasURL ? RecordedURL.text(value, without: excludedItems) : value)
         }
     }
 }
@@ -207,7 +204,7 @@ extension RecordedResponse {
         var fields = HTTPFields()
         for pair in head.headers {
             // Browsers record the pseudo-fields of HTTP/2, which are no header fields.
-            if let name = HTTPField.Name(pair.name) { fields.append(HTTPField(name: name, value: pair.value)) }
+            if let name = HTTPField.Name(pair.name) { fields.append(pair.field(name)) }
         }
         let versions: [HTTPDNSClient.HTTPVersion] = [.http10, .http2]
         let isHTTP2 = head.httpVersion.lowercased() == "h2" || head.httpVersion.lowercased() == "http/2.0"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 internal import HTTPTypes
 
 /// Text of arguments and header fields, whose bytes need not be UTF-8.
@@ -51,12 +52,7 @@ enum RawText {
     /// Returns the text of a field's value for JSON, and whether it is in ISO-8859-1: a character for each byte, for a value
     /// that is not UTF-8.
     static func json(_ field: HTTPField) -> (text: String, isLatin1: Bool) {
-        field.withUnsafeBytesOfValue { bytes in
-            if let text = String(validating: bytes, as: UTF8.self) { return (text, false) }
-            var text = String.UnicodeScalarView()
-            text.append(contentsOf: bytes.lazy.map { Unicode.Scalar($0) })
-            return (String(text), true)
-        }
+        field.latin1Text.map { ($0, true) } ?? (field.value, false)
     }
 
     /// Returns the texts of the arguments of a command line, and the position, from 1, of the first that is not UTF-8 and no

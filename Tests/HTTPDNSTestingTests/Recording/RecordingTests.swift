@@ -58,6 +58,21 @@ struct RecordingTests {
         return try #require(error.underlying as? HTTPDNSRecording.Error)
     }
 
+    /// JSON has no bytes.
+    @Test("A header field that is not UTF-8 is played back with its bytes")
+    func fieldBytes() async throws {
+        let bytes = Array("attachment; filename=".utf8) + [0xfc]
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .contentDisposition, lenientValue: bytes))
+        let answer = HTTPDNSStubs.Answer.text("a", headers: fields)
+        func received(_ client: HTTPDNSClient) async throws -> [UInt8]? {
+            let response = try await client.get("https://shop.test/")
+            return response.headerFields[fields: .contentDisposition].first?.withUnsafeBytesOfValue { Array($0) }
+        }
+        #expect(try await run(.record, server: { _ in answer }, received) == bytes)
+        #expect(try await run(.playBack, received) == bytes)
+    }
+
     @Test("Status, fields and body of each kind are played back as they were received")
     func playedBack() async throws {
         let binary = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }

@@ -71,6 +71,16 @@ extension HTTPField {
         withUnsafeBytesOfValue { own in other.withUnsafeBytesOfValue { own.elementsEqual($0) } }
     }
 
+    /// The value with a character for each byte (ISO-8859-1); `nil` for text in UTF-8.
+    package var latin1Text: String? {
+        withUnsafeBytesOfValue { bytes in
+            if String(validating: bytes, as: UTF8.self) != nil { return nil }
+            var text = String.UnicodeScalarView()
+            text.append(contentsOf: bytes.lazy.map { Unicode.Scalar($0) })
+            return String(text)
+        }
+    }
+
     /// The value as a URI reference: where it is not text in UTF-8, each byte outside ASCII is percent-encoded, so that the
     /// request has the bytes of the server.
     package var uriReference: String {
