@@ -57,6 +57,45 @@ struct WaitingCallTests {
         while rig.wire.requests.count != count, !Task.isCancelled { await Task.yield() }
     }
 
+    /// The thread of a blocking client whose interceptor blocks it, until the test lets its jobs run.
+    private final class BusyExecutor: CallExecutor {
+        private let jobs = Lock<[UnownedJob]>([])
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            jobs.withLock { $0.append(job) }
+        }
+
+        func sleep(until deadline: MonotonicTime) async throws {}
+
+        func run() {
+            let jobs = jobs.withLock { jobs in
+                defer { jobs = [] }
+                return jobs
+            }
+            for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        }
+    }
+
+    @Test("A busy thread of a blocking client delays no deadline of the queue", .timeLimit(.minutes(1)))
+    func busyThread() async throws {
+        let (clock, member, executor) = (ManualClock(), Admission.Member(), BusyExecutor())
+        let limits = AdmissionQueue.Limits(perHost: 1, total: .max, maximumWaiting: .max)
+        let admission = Admission(Admission.Limits(queue: limits, wait: nil), clock: clock)
+        let origin = HopOrigin(host: .name(try HTTPDNSName("one.test")), port: 443)
+        _ = try await admission.enter(for: origin, .normal, deadline: nil, of: member)
+        let call = Task {
+            try await CallWork.$executor.withValue(executor) {
+                _ = try await admission.enter(for: origin, .normal, deadline: clock.now() + .seconds(1), of: member)
+            }
+        }
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(1))
+        let failure = await #expect(throws: AdmissionFailure.self) { try await call.value }
+        #expect(failure?.reason == .deadline)
+        executor.run()
+    }
+
     @Test("Waiting calls are sent one after the other, the most urgent first")
     func order() async throws {
         let turnstile = Turnstile()
