@@ -185,10 +185,12 @@ package final class TrustedTransport: Sendable {
         case .use: return
         case .begin: beginLook()
         case .report: reportHang()
-        case .wait(let end):
+        case .wait(let moment):
+            // Before the wait: a request that is canceled or overdue already does not begin one.
+            beginLook()
+            // The request's own limits are times of the system's clock, and `clock` is another one in tests.
+            let end = SystemTimeSource().now() + (moment - now)
             do {
-                // The request's own limits are times of the system's clock, and `clock` is another one in tests.
-                let end = SystemTimeSource().now() + (end - now)
                 _ = try await reads.value(until: limits.end(before: end)) { [self] in look() }
             } catch is CancellationError {
                 throw CancellationError()

@@ -152,6 +152,32 @@ struct TrustedTransportTests {
         await transport.shutdown()
     }
 
+    /// The next request would find a check that never began, and never ends.
+    @Test("A request that is canceled before its check leaves the check to others")
+    func canceledAfterPause() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let transport = try await transport(folder)
+        #expect(try await ask(transport))
+        clock.advance(by: .seconds(10))
+        let request = TransferRequest(
+            url: try ParsedURL("https://one.test:\(rig.tlsPort)/"),
+            endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
+        )
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await transport.execute(request)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
+        for _ in 0..<2 where transport.generation == 1 {
+            clock.advance(by: .seconds(10))
+            _ = try await ask(transport)
+        }
+        #expect(transport.generation == 2)
+        await transport.shutdown()
+    }
+
     @Test("The first reading of files is not logged, and a changed file is")
     func firstReading() async throws {
         let rig = try await ServerRig.shared()
