@@ -110,7 +110,8 @@ struct MemberHealth: Sendable {
     /// Returns whether there was an answer within ``leastPlaceTime``, or within twice the usual latency: the queries of a burst are
     /// sent together, and so are their answers.
     func isAnswering(at now: MonotonicTime) -> Bool {
-        let gap = max(MemberHealth.leastPlaceTime, min((latency.percentile95 ?? .zero) * 2, attemptLimit))
+        let usual = latency.percentile95 ?? latency.mean ?? .zero
+        let gap = max(MemberHealth.leastPlaceTime, min(usual * 2, attemptLimit))
         return rest == nil && heardAt.map { now - $0 < gap } ?? false
     }
 

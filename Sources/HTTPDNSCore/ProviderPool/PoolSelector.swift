@@ -290,8 +290,8 @@ struct PoolSelector: Sendable {
         var madeRoom = query.madeRoom
         while let next = members[query.member].free(madeRoom: madeRoom) {
             madeRoom = false
-            guard let waiting = queries[next], let ask = waiting.ask else { continue }
-            if let request = asks[ask], now >= request.assignment.deadline {
+            guard let waiting = queries[next], let ask = waiting.ask, let request = asks[ask] else { continue }
+            if now >= request.assignment.deadline {
                 // Its alarm is late, as are those of a burst.
                 guard let later = patience(with: request, at: now) else {
                     giveUp(ask, at: now, &actions)
