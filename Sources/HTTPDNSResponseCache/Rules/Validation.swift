@@ -37,12 +37,17 @@ enum Validation {
     /// is about the validators that were sent.
     private static func identifies(_ fields: HTTPFields, _ head: StoredHead) -> Bool {
         let tags = fields[fields: .eTag].map(\.text)
-        let hasSameDate = fields[.lastModified] == head.fields[.lastModified]
+        let hasSameDate = agree(on: .lastModified, fields, head.fields)
         if tags.isEmpty { return hasSameDate || !fields.contains(.lastModified) }
         guard let own = head.fields.entityTag?.text, tags.allSatisfy({ isSameTag($0, own) }) else { return false }
         // A strong tag is none of a response with a weak one. Another strong validator may identify that: nginx weakens the
         // tag of a body that it compresses, and not that of a 304 response.
         return !isWeak(own) || tags.allSatisfy(isWeak) || hasSameDate && head.facts.hasStrongDate
+    }
+
+    /// Returns whether both have the same value of a field that a message has once, or neither has one.
+    private static func agree(on name: HTTPField.Name, _ new: HTTPFields, _ old: HTTPFields) -> Bool {
+        !new.contradicts(name) && !old.contradicts(name) && new.singleton(name)?.text == old.singleton(name)?.text
     }
 
     /// Returns the head that the response to a HEAD request makes of a stored one; nil when a validator or the length of the
@@ -56,8 +61,7 @@ enum Validation {
         responseTime: Int64
     ) -> StoredHead? {
         for name in [HTTPField.Name.eTag, .lastModified] {
-            let new = fields[fields: name].map(\.text)
-            if !new.isEmpty, new != head.fields[fields: name].map(\.text) { return nil }
+            if fields.contains(name), !agree(on: name, fields, head.fields) { return nil }
         }
         guard fields[values: .contentLength].allSatisfy({ CacheControl.decimal($0) == bodyLength }) else { return nil }
         return merged(head, fields, requestTime: requestTime, responseTime: responseTime)

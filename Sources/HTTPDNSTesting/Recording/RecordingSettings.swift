@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -144,7 +145,10 @@ struct RecordingSettings: Sendable {
                 statusText: response.status.reasonPhrase,
                 httpVersion: version,
                 headers: recorded(response.headerFields),
-                content: HTTPArchive.Content(size: 0, mimeType: response.headerFields[.contentType] ?? ""),
+                content: HTTPArchive.Content(
+                    size: 0,
+                    mimeType: response.headerFields.singleton(.contentType)?.value ?? ""
+                ),
                 redirectURL: recorded(response.headerFields).first { $0.name.lowercased() == "location" }?.value ?? "",
                 bodySize: -1
             ),

@@ -127,6 +127,7 @@ struct UpdateTests {
             (["etag": "\"1\""], ["etag": "\"1\"", "last-modified": lastModified], "miss v2"),
             (["etag": "\"1\""], ["etag": "W/\"1\""], "miss v2"), (["etag": "\"1\""], ["etag": "\"1\""], "hit v0"),
             (["etag": "\"1\""], ["etag": "\"1\"|\"2\""], "miss v2"),
+            (["etag": "\"1\""], ["etag": "\"1\"|\"1\""], "hit v0"),
             (["etag": "\"1\""], ["etag": "\"1\"", "content-length": "3"], "miss v2"),
             (["last-modified": lastModified], ["etag": "\"2\"", "last-modified": lastModified], "miss v2"),
         ] as [([String: String], [String: String], String)]
@@ -158,6 +159,8 @@ struct UpdateTests {
             (["last-modified": lastModified], ["etag": "W/\"2\""], false),
             (["last-modified": lastModified], ["last-modified": lastModified], true),
             (["last-modified": lastModified], ["last-modified": arrival], false),
+            (["last-modified": lastModified], ["last-modified": "\(lastModified)|\(lastModified)"], true),
+            (["last-modified": lastModified], ["last-modified": "\(lastModified)|\(arrival)"], false),
             (["etag": "\"1\""], ["etag": "\"2\""], false), (["etag": "\"1\""], ["etag": "\"1\"|\"2\""], false),
             (["etag": "\"1\""], ["last-modified": lastModified], false),
             (["etag": "\"1\""], ["etag": "\"1\"", "last-modified": lastModified], true),
