@@ -283,12 +283,12 @@ struct RateLimitedBytes<Base: AsyncSequence<[UInt8], any Error> & Sendable>: Asy
     /// The number of bytes; nil when it is unknown.
     let length: Int64?
     /// Returns the error of a body that cannot end in time.
-    let overdue: @Sendable () -> any Error
+    let overdue: @Sendable () async -> any Error
 
     struct AsyncIterator: AsyncIteratorProtocol {
         private var base: Base.AsyncIterator
         private let rate: BodyRate
-        private let overdue: @Sendable () -> any Error
+        private let overdue: @Sendable () async -> any Error
         /// The request's own rate, whose only user is this body.
         private var own: RateQueue?
         private let portion: Int
@@ -323,7 +323,7 @@ struct RateLimitedBytes<Base: AsyncSequence<[UInt8], any Error> & Sendable>: Asy
             left = left.map { $0 - Int64(bytes.count) }
             if !(try await pass(next)), let deadline = rate.deadline {
                 try await SystemTimeSource().sleep(until: deadline)
-                throw overdue()
+                throw await overdue()
             }
             return bytes
         }
@@ -394,8 +394,11 @@ extension RequestBodySource {
         _ length: Int64?,
         _ rate: BodyRate
     ) -> any AsyncSequence<[UInt8], any Error> & Sendable {
-        // The transfer fails at the same deadline, and its error is that of the call.
-        RateLimitedBytes(base: chunks, rate: rate, length: length) { CancellationError() }
+        RateLimitedBytes(base: chunks, rate: rate, length: length) {
+            // The transfer fails at the same deadline and cancels this stream: its error is that of the call.
+            if let deadline = rate.deadline { try? await SystemTimeSource().sleep(until: deadline + .seconds(1)) }
+            return CancellationError()
+        }
     }
 }
 

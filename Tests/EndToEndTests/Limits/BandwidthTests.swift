@@ -174,6 +174,32 @@ struct BandwidthTests {
         }
     }
 
+    /// Its stream ends at the same moment as the transfer, whose limit is the reason.
+    @Test("A limited request body that cannot end in time is a time limit", arguments: [false, true])
+    func uploadOverdue(ofClient: Bool) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .hang]))
+        let slow = HTTPDNSClient.Bandwidth(sending: .bytes(100))
+        try await withClient(settings(ofClient ? slow : .unlimited)) { client in
+            await withTaskGroup(of: HTTPDNSClientError.Code?.self) { tasks in
+                for number in 0..<20 {
+                    var request = HTTPDNSClient.Request(method: .post, url: "http://one.test:\(server.port)/")
+                    request.body = .bytes([UInt8](repeating: 7, count: 1000))
+                    request.options.timeout = .milliseconds(100 + 10 * number)
+                    if !ofClient { request.options.bandwidth = slow }
+                    tasks.addTask { [request] in
+                        do {
+                            _ = try await client.execute(request)
+                            return nil
+                        } catch {
+                            return (error as? HTTPDNSClientError)?.code
+                        }
+                    }
+                }
+                for await code in tasks { #expect(code == .timedOut) }
+            }
+        }
+    }
+
     @Test("A rate of zero is refused")
     func zero() async throws {
         var configuration = try settings()
