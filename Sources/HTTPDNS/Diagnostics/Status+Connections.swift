@@ -93,7 +93,7 @@ extension HTTPDNSClient.Status.Connections {
         requestsInFlight: Int,
         requestsWaiting: Int,
         _ counters: HTTPDNSClient.ConnectionCounters,
-        _ reads: MergedReads
+        _ reads: ReadCoalescer<ReadKey, SharedResponse>
     ) {
         open = pools.map(\.connections).reduce(0, +)
         self.requestsInFlight = requestsInFlight
@@ -103,8 +103,8 @@ extension HTTPDNSClient.Status.Connections {
         fallbacksShortCircuited = counters.fallbacksShortCircuited
         fallenBackHosts = counters.fallenBackHosts
         keptPreviousAddress = counters.keptPreviousAddress
-        sharedReads = reads.running
-        mergedReads = reads.merged
+        sharedReads = reads.leadCount
+        mergedReads = reads.sharedCount
     }
 }
 

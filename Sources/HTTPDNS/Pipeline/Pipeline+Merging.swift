@@ -37,30 +37,34 @@ extension Pipeline {
     {
         guard let key = ReadKey(request, context, self) else { return try await follow(request, context) }
         let start = context.frame?.observed.map { _ in SystemTimeSource().now() }
-        while true {
-            try Task.checkCancellation()
-            let (outcome, hasSent) = await reads.share(key, context.call) { try await self.shared(request, context) }
-            switch outcome {
-            case .received(var response):
-                context.frame?.noteSent()
-                if !hasSent { noteMerged(&response, to: request, since: start, context) }
-                return response
-            case .alone:
-                return try await follow(request, context)
-            case .ended(let error):
-                // The limit of another call. This one continues with its own, unless that has just passed too.
-                let left = context.call.firstDeadline.map { $0 - SystemTimeSource().now() }
-                if !hasSent, left.map({ $0 > Pipeline.overdueGrace }) ?? true { continue }
-                throw error
-            case .failed(let error):
-                throw error
-            case .overdue:
-                throw HTTPDNSClientError.overdue(sharing: key.url, context.call)
-            case .canceled:
-                throw CancellationError()
-            }
+        try Task.checkCancellation()
+        let turn = try await reads.turn(
+            key,
+            order: request.own?.options.priority.rawValue ?? 0,
+            head: context.call.firstDeadline,
+            body: context.call.deadline
+        )
+        switch turn {
+        case .send(let lead): return try await sendShared(request, context, lead)
+        case .shared(let shared):
+            context.frame?.noteSent()
+            var response = shared.response
+            response.body = response.body.replayed(shared.bytes)
+            noteMerged(&response, to: request, since: start, context)
+            return response
+        case .failed(let error): throw error
+        case .overdue: throw HTTPDNSClientError.overdue(sharing: key.url, context.call)
         }
     }
+}
+
+/// The response to a request that calls share, with its whole body.
+struct SharedResponse: Sendable {
+    /// The longest body that calls share. It is collected in memory.
+    static let longestBody = HTTPDNSByteCount.mebibytes(1)
+
+    let response: HTTPDNSClient.Response
+    let bytes: [UInt8]
 }
 
 extension Pipeline {
@@ -76,18 +80,70 @@ extension Pipeline {
         observed.noteMerged(frame.nextHop(), request, response, since: start)
     }
 
-    /// Sends a request for all calls that share it. The time of its own call ends foreign code too.
-    private func shared(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
-        -> HTTPDNSClient.Response
-    {
-        guard let frame = context.frame else { return try await follow(request, context) }
+    /// Sends a request for all calls that wait for it, within the limits of its own call.
+    ///
+    /// A response that others may get is returned when its body has arrived, so an unread body delays no other call. A body
+    /// without a declared length may never end, and a long one needs memory: such a body is a stream of this call, and the
+    /// others send.
+    private func sendShared(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ lead: ReadCoalescer<ReadKey, SharedResponse>.Lead
+    ) async throws -> HTTPDNSClient.Response {
+        var hasHead = false
         do {
-            return try await ended(within: context.call, of: frame) {
-                guard let trace = frame.observed?.trace else { return try await self.follow(request, context) }
-                return try await trace.run { try await self.follow(request, context) }
+            var sent = request
+            // Computed header fields and network interceptors may add what belongs to one caller.
+            let mayAddFields = computedHeaders != nil || context.frame?.chain.network.isEmpty == false
+            if mayAddFields { sent.options.notesSentFields = true }
+            var response = try await follow(sent, context)
+            hasHead = true
+            guard response.body.mayBeCollected(upTo: SharedResponse.longestBody),
+                mayShare(response, !mayAddFields || isSentAsKnown(response, request))
+            else {
+                lead.end(.alone(isRemembered: true))
+                return response
             }
-        } catch is CallOverdue {
-            throw HTTPDNSClientError.overdue(context.call, mayHaveBeenSent: frame.mayHaveSent)
+            guard lead.isShared else {
+                lead.noteShareable()
+                return response
+            }
+            lead.noteHead()
+            switch try await response.body.beginning(upTo: SharedResponse.longestBody) {
+            case .whole(let bytes):
+                lead.end(.shared(SharedResponse(response: response, bytes: bytes)))
+                response.body = response.body.replayed(bytes)
+            case .longer(let rest):
+                lead.end(.alone(isRemembered: true))
+                response.body = response.body.changed(to: rest, length: response.body.declaredLength)
+            }
+            return response
+        } catch {
+            let limit = hasHead ? context.call.deadline : context.call.firstDeadline
+            let isOverdue = limit.map { $0 <= SystemTimeSource().now() } ?? false
+            let hasEnded = isOverdue && (error as? HTTPDNSClientError)?.code == .timedOut || error is CancellationError
+            lead.end(hasEnded ? .abandoned : .failed(error))
+            throw error
+        }
+    }
+
+    /// Whether calls with identical requests may get a response. One for a single user is for its own call alone, whatever the
+    /// requests have in common.
+    private func mayShare(_ response: HTTPDNSClient.Response, _ isSentAsKnown: Bool) -> Bool {
+        let fields = response.headerFields
+        guard !ResponseSharing.answersOneRequest(response.status.code), !ResponseSharing.haveCookies(fields),
+            ResponseSharing.varyingNames(in: fields) != nil
+        else { return false }
+        let control = CacheControl(fields)
+        return !control.isNoStore && !control.isPrivate && (isSentAsKnown || control.permitsSharing)
+    }
+
+    /// Whether the request was sent without a credential that it does not have itself. Calls with its own one have equal keys.
+    private func isSentAsKnown(_ response: HTTPDNSClient.Response, _ request: HTTPDNSClient.Request) -> Bool {
+        guard let sent = response.sentFields else { return true }
+        return [HTTPField.Name.authorization, .cookie].allSatisfy { name in
+            let fields = sent[fields: name]
+            return fields.isEmpty || fields == request.headerFields[fields: name]
         }
     }
 }

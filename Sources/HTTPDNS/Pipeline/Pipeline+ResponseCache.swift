@@ -65,6 +65,8 @@ package struct CacheableHop: Sendable {
     package var deadline: MonotonicTime? { context.call.firstDeadline }
     /// Whether the hop is a retry. A stored error is no response to it: an earlier try of the call may have stored that.
     package var isRetry: Bool { context.constraints.isRetry }
+    /// The depth of the call inside others of its client: one that waited for the call around it would wait in vain.
+    package var depth: Int { context.depth }
     /// Whether the body has its chunk framing, and is of no use to other requests.
     package var keepsChunks: Bool { request.own?.options.keepsChunks ?? false }
     /// The moment on `SystemTimeSource` at which the call with its body must have ended; nil without a limit.

@@ -73,7 +73,7 @@ final class Pipeline: Sendable {
     /// Whether identical reads are merged. It copies ``settings`` too.
     private let mergesIdenticalReads: Atomic<Bool>
     /// The reads in flight that calls share.
-    let reads = MergedReads()
+    let reads = ReadCoalescer<ReadKey, SharedResponse>()
     /// The record of answered challenges.
     let memories = AuthenticationMemories()
     /// The order of addresses, as far as their source influences it.

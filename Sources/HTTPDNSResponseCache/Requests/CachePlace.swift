@@ -24,6 +24,8 @@ struct CachePlace: Sendable {
     /// The time that the request has for reading a stored response.
     let time: ReadTime
     private let isRetry: Bool
+    /// Whether the response is for the cache alone, so that no stored body is read for it.
+    private(set) var isInBackground = false
 
     init(_ hop: CacheableHop, _ cache: HTTPDNSClient.ResponseCache) {
         let options = hop.request.cache
@@ -40,6 +42,8 @@ struct CachePlace: Sendable {
         // Later requests want the body without its framing.
         policy = hop.keepsChunks ? options.policy.union([.doNotRead, .doNotWrite]) : options.policy
         isRetry = hop.isRetry
+        depth = hop.depth
+        order = hop.request.options.priority.rawValue
         time = ReadTime(head: hop.deadline, body: hop.bodyDeadline)
         lifetime = options.lifetime
         maximumScope = hop.maximumScope
@@ -91,13 +95,16 @@ struct CachePlace: Sendable {
     /// call may have stored.
     func mayUse(_ head: StoredHead) -> Bool { !isRetry || head.status < 400 }
 
+    /// Whether no byte of a stored body is needed.
+    var needsNoBody: Bool { request.method == .head || isInBackground }
+
     /// Whether the request's response is the same for the requests that wait for it: it wants no part, and has no conditions
     /// of its own.
     var isShareable: Bool { request.kinds.isDisjoint(with: [.range, .condition, .rangeCondition]) }
 
     /// Returns the values of the request that a response with these fields depends on; nil for `Vary: *`.
     func vary(by fields: HTTPFields) -> VaryFields? {
-        guard let names = VaryFields.names(in: fields) else { return nil }
+        guard let names = ResponseSharing.varyingNames(in: fields) else { return nil }
         var vary = VaryFields(names: names, of: request)
         if rules.mode == .shared, request.hasAuthorization {
             let value = request.normalizedValue(of: "authorization")
@@ -106,10 +113,47 @@ struct CachePlace: Sendable {
         return vary
     }
 
-    /// The key of requests that wait for each other.
-    var refreshKey: String { "\(request.method.rawValue)\n\(partition)\n\(url)" }
+    /// Whether the response to the request may be stored, as far as that is known before. Others do not wait for one that
+    /// cannot be.
+    var mayJoin: Bool {
+        request.method == .get && isShareable && !policy.contains(.doNotWrite) && !request.directives.isNoStore
+            && !(rules.mode == .shared && request.kinds.contains(.cookie)) && !hasCountedCredential
+    }
+
+    /// The key of requests that wait for each other. A shared cache stores a response to a request with a credential for the
+    /// same credential, if at all.
+    var fetchKey: FetchKey {
+        FetchKey(
+            method: request.method,
+            url: url,
+            partition: partition,
+            credential: rules.mode == .shared && request.hasAuthorization
+                ? request.normalizedValue(of: "authorization") : nil,
+            depth: depth
+        )
+    }
+    private let depth: Int
+    /// The priority in the queue for connections.
+    let order: Int8
+
+    /// Returns the place of a request that the cache sends for itself.
+    static func inBackground(_ hop: CacheableHop, _ cache: HTTPDNSClient.ResponseCache) -> CachePlace {
+        var place = CachePlace(hop, cache)
+        place.isInBackground = true
+        return place
+    }
 
     func freshness(of head: StoredHead, at now: Int64) -> Freshness {
         Freshness(head, at: now, rules, hasQuery: request.hasQuery)
     }
+}
+
+/// The identity of requests that one response answers, if it is stored.
+struct FetchKey: Hashable, Sendable {
+    let method: HTTPRequest.Method
+    let url: String
+    let partition: String
+    /// The digest of the credential; nil for requests without one, and in a partition.
+    let credential: String?
+    let depth: Int
 }

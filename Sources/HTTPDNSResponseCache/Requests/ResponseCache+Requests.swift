@@ -6,6 +6,9 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
+/// The right to fetch a response for all requests that wait for it.
+typealias FetchLead = ReadCoalescer<FetchKey, Void>.Lead
+
 // The step of the pipeline: what happens with one hop.
 extension HTTPDNSClient.ResponseCache: ResponseCaching {
     package func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response {
@@ -20,33 +23,40 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
 
     /// Returns a stored response, or that of the server. It counts nothing but failures.
     private func answer(to hop: CacheableHop, _ place: CachePlace) async throws -> HTTPDNSClient.Response {
-        // The sum of all waits for others is limited. A request that takes nothing stored gains nothing by waiting.
+        // A request that takes nothing stored gains nothing by waiting.
         let mayUseStored = !place.policy.contains(.doNotRead) && !place.request.directives.isNoCache
-        var (mayWait, waitEnd): (Bool, MonotonicTime?) = (mayUseStored, nil)
+        var (waits, waitEnd, lead): (Int, MonotonicTime?, FetchLead?) = (0, nil, nil)
         while true {
             let entry = place.policy.contains(.doNotRead) ? nil : find(place, at: clock.now())
             if let entry, place.mayUse(entry.head), let response = try await stored(entry, place, hop) {
+                lead?.end(.shared(()))
                 return response
             }
             // An entry whose file is damaged is gone by now.
             let current = entry.flatMap { _ in find(place, at: clock.now()) }
             if isOffline { return try await offline(current, place, hop) }
             if place.request.directives.onlyIfCached || place.policy.contains(.onlyStored) { return unavailable() }
-            guard place.request.method == .get, place.isShareable, !place.policy.contains(.doNotWrite) else {
-                return try await fetch(current, place, hop, nil)
+            guard place.mayJoin, lead == nil else { return try await fetch(current, place, hop, lead) }
+            // After two waits the response is another variant, or two others have failed.
+            guard mayUseStored, waits < 2 else {
+                let lead = reads.lead(place.fetchKey, order: place.order) ?? reads.alone(place.fetchKey)
+                return try await fetch(current, place, hop, lead)
             }
-            switch refreshes.join(place.refreshKey, mayWait: mayWait) {
-            case .leader(let lead): return try await fetch(current, place, hop, lead)
-            case nil: return try await fetch(current, place, hop, nil)
-            case .waiter(let waiter):
-                let deadline = waitEnd ?? waitLimit(of: hop)
-                waitEnd = deadline
-                switch try await refreshes.outcome(of: waiter, until: deadline, on: time) {
-                case .failed: break
-                // The response may be another variant: then this request does not wait again.
-                case .stored: mayWait = false
-                case .notStorable: return try await fetch(current, place, hop, nil)
-                }
+            // The sum of all waits for others is limited.
+            let limit = waitEnd ?? waitLimit(of: hop)
+            waitEnd = limit
+            let turn = try await reads.turn(
+                place.fetchKey,
+                order: place.order,
+                head: limit,
+                body: limit,
+                hasWaited: waits > 0
+            )
+            switch turn {
+            // The response may have been stored meanwhile.
+            case .send(let granted): lead = granted
+            case .shared: waits += 1
+            case .failed, .overdue: lead = reads.alone(place.fetchKey)
             }
         }
     }
@@ -140,9 +150,13 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     }
 
     private func refreshInBackground(_ entry: ResponseIndex.Entry, _ place: CachePlace, _ hop: CacheableHop) {
-        guard !isOffline, case .leader(let lead)? = refreshes.join(place.refreshKey, mayWait: false) else { return }
+        // A part is not stored.
+        guard !isOffline, place.isShareable, !place.policy.contains(.doNotWrite),
+            let lead = reads.lead(place.fetchKey, order: place.order)
+        else { return }
         count { $0.backgroundRefreshes += 1 }
         hop.inBackground { hop in
+            let place = CachePlace.inBackground(hop, self)
             guard let response = try? await self.fetch(entry, place, hop, lead) else { return }
             // A body that is too long to be stored is not read to its end.
             var (body, left) = (response.body.makeAsyncIterator(), self.maximumEntryBytes)
@@ -206,7 +220,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 range = part
             }
         }
-        if place.request.method == .head { range = 0..<0 }
+        if place.needsNoBody { range = 0..<0 }
         guard let body = range.isEmpty ? .bytes([]) : try await store.body(of: entry, range, until: place.time) else {
             return nil
         }
@@ -234,7 +248,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ entry: ResponseIndex.Entry?,
         _ place: CachePlace,
         _ hop: CacheableHop,
-        _ lead: RefreshTable.Lead?
+        _ lead: FetchLead?
     ) async throws -> HTTPDNSClient.Response {
         var request = hop.request
         let usable = entry.flatMap { place.mayUse($0.head) ? $0 : nil }
@@ -247,8 +261,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         do {
             response = try await hop.send(request)
         } catch let error as HTTPDNSClientError {
-            // Requests that wait would fail one after the other.
-            lead?.end(.notStorable)
+            // Requests that wait would fail one after the other, unless the time of this one has passed.
+            lead?.end(error.isCallDeadline ? .abandoned : .alone(isRemembered: false))
             guard let usable, let stored = try await replacement(for: error, usable, place) else { throw error }
             return stored
         }
@@ -257,7 +271,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         if status == 304, let validated, !conditions.isEmpty {
             try? await response.body.discard()
             if let fresh = try await revalidated(validated, by: response, times, place) {
-                lead?.end(.stored)
+                lead?.end(.shared(()))
                 return fresh
             }
             // The server means another representation, or the body cannot be read.
@@ -273,7 +287,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             )
         {
             try? await response.body.discard()
-            lead?.end(.notStorable)
+            lead?.end(.alone(isRemembered: false))
             stored.exchanges = response.exchanges.map { $0.with(.stale) }
             return stored
         }
@@ -330,7 +344,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         // The age of a response that was validated just now says nothing.
         if !answer.headerFields.contains(.age) { response.head.headerFields[.age] = nil }
         // The stored cookies were received before, and those of the 304 response are for this request.
-        if StorableFields.haveCookies(answer.headerFields) { response.hasStoredCookies = false }
+        if ResponseSharing.haveCookies(answer.headerFields) { response.hasStoredCookies = false }
         response.exchanges = answer.exchanges.map { $0.with(.validated) }
         return response
     }
@@ -363,7 +377,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         -> Bool
     {
         guard let sent = response.sentFields else { return true }
-        let varying = (VaryFields.names(in: fields) ?? []).compactMap { HTTPField.Name($0) }
+        let varying = (ResponseSharing.varyingNames(in: fields) ?? []).compactMap { HTTPField.Name($0) }
         let names: [HTTPField.Name] = [.authorization, .cookie] + varying
         return names.allSatisfy { sent[fields: $0].map(\.text) == place.request.fields[fields: $0].map(\.text) }
     }
@@ -392,7 +406,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ entry: ResponseIndex.Entry?,
         _ place: CachePlace,
         _ hop: CacheableHop,
-        _ lead: RefreshTable.Lead?,
+        _ lead: FetchLead?,
         _ times: (request: Int64, response: Int64),
         _ ticket: FetchTicket
     ) async -> HTTPDNSClient.Response {
@@ -420,15 +434,18 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             && settings.mayStore?(hop.request, response.head) ?? true
         guard mayStore else {
             // The newer response replaces the stored one, which is outdated.
-            if let entry, head.status < 500, !Storability.answersOneRequest(head.status), place.isShareable,
+            if let entry, head.status < 500, !ResponseSharing.answersOneRequest(head.status), place.isShareable,
                 !place.policy.contains(.doNotWrite)
             {
                 await store.remove(entry)
             }
-            lead?.end(.notStorable)
+            // An error says nothing about the next response.
+            lead?.end(.alone(isRemembered: head.status < 500 && head.status != 429))
             return response
         }
         let session = StoringBody.Session(store.writer(for: head, ticket), lead) { self.count { $0.stored += 1 } }
+        // Until its caller begins to read, the body waits.
+        lead?.noteReading(false)
         let body = StoringBody(base: response.body, session: session)
         response.body = response.body.changed(to: body, length: response.body.declaredLength)
         return response

@@ -24,7 +24,8 @@ extension HTTPDNSClient {
         /// The settings.
         public let settings: Settings
         let store: ResponseStore
-        let refreshes = RefreshTable()
+        /// The requests in flight that may store a response.
+        let reads: ReadCoalescer<FetchKey, Void>
         let clock: WallClock
         let time: any TimeSource
         /// The rules of both modes.
@@ -53,6 +54,7 @@ extension HTTPDNSClient {
             self.control = control
             self.clock = clock
             self.time = time
+            reads = ReadCoalescer(clock: time)
             store = ResponseStore(
                 settings.limits,
                 maximumEntry: settings.maximumEntryBytes,

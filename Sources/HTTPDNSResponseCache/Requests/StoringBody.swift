@@ -11,29 +11,32 @@ struct StoringBody: AsyncSequence, Sendable {
     /// The storing of one body. Its last reference discards it, unless it is finished.
     final class Session: Sendable {
         private let writer: StoredBodyWriter
-        private let lead: RefreshTable.Lead?
+        private let lead: FetchLead?
         private let onStored: @Sendable () -> Void
 
-        init(_ writer: StoredBodyWriter, _ lead: RefreshTable.Lead?, onStored: @escaping @Sendable () -> Void) {
+        init(_ writer: StoredBodyWriter, _ lead: FetchLead?, onStored: @escaping @Sendable () -> Void) {
             self.writer = writer
             self.lead = lead
             self.onStored = onStored
         }
 
         func append(_ bytes: [UInt8]) async {
-            if await !writer.append(bytes) { lead?.end(.notStorable) }
+            if await !writer.append(bytes) { lead?.end(.alone(isRemembered: true)) }
         }
 
         func finish() async {
             let isStored = await writer.finish()
             if isStored { onStored() }
-            lead?.end(isStored ? .stored : .notStorable)
+            lead?.end(isStored ? .shared(()) : .alone(isRemembered: false))
         }
 
         func fail() {
             writer.discard()
-            lead?.end(.failed)
+            lead?.end(.abandoned)
         }
+
+        /// Notes that the caller waits for a part of the body, or that the body waits for its caller.
+        func noteReading(_ isReading: Bool) { lead?.noteReading(isReading) }
     }
 
     let base: HTTPDNSClient.Response.Body
@@ -55,7 +58,10 @@ struct StoringBody: AsyncSequence, Sendable {
 
         mutating func next() async throws -> [UInt8]? {
             do {
+                reader?.session.noteReading(true)
                 if let chunk = try await base.next() {
+                    // The time until the next part is wanted is that of the caller, and of a slow disk.
+                    reader?.session.noteReading(false)
                     await reader?.session.append(chunk)
                     return chunk
                 }

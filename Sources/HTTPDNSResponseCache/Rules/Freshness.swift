@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNS
+
 /// The age and the lifetime of a stored response (RFC 9111 section 4.2), in milliseconds.
 struct Freshness: Hashable, Sendable {
     /// The time since the origin sent or validated the response; `.max` when it is not known.

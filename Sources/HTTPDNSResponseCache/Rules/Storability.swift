@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNS
 internal import HTTPTypes
 
 /// The decision whether a response may be stored (RFC 9111 section 3).
@@ -12,10 +13,6 @@ enum Storability {
         201, 202, 302, 303, 307, 400, 403, 406, 408, 409, 411, 413, 415, 418, 421, 422, 423, 424, 426, 429, 431, 451,
         500, 502, 503, 504, 505,
     ])
-    /// Whether a response is a part (206), or answers fields that only one request has: conditions (304, 412), credentials
-    /// (401, 407), a range (416) or an expectation (417). It is not stored, and says nothing about a stored response.
-    static func answersOneRequest(_ status: Int) -> Bool { [206, 304, 401, 407, 412, 416, 417].contains(status) }
-
     /// Returns whether the response to a GET request may be stored, and whether that is of any use.
     static func mayStore(_ head: StoredHead, receivedFields: HTTPFields, to request: CacheRequest, _ rules: CacheRules)
         -> Bool
@@ -29,14 +26,15 @@ enum Storability {
         } else if control.isNoStore {
             return false
         }
-        guard head.status >= 200, !answersOneRequest(head.status), VaryFields.names(in: receivedFields) != nil else {
+        guard head.status >= 200, !ResponseSharing.answersOneRequest(head.status),
+            ResponseSharing.varyingNames(in: receivedFields) != nil
+        else {
             return false
         }
         if rules.mode == .shared {
-            guard !control.isPrivate, !StorableFields.haveCookies(receivedFields), !request.kinds.contains(.cookie)
+            guard !control.isPrivate, !ResponseSharing.haveCookies(receivedFields), !request.kinds.contains(.cookie)
             else { return false }
-            let permitsSharing = control.isPublic || control.sharedMaximumAge != nil || control.mustRevalidate
-            guard !request.hasAuthorization || permitsSharing else { return false }
+            guard !request.hasAuthorization || control.permitsSharing else { return false }
         }
         let declared = Freshness.declaredLifetime(head, rules)
         guard

@@ -114,7 +114,7 @@ struct HeadFacts: Hashable, Sendable {
         expires = fields.singleton(.expires).map { milliseconds($0) ?? 0 }
         let first = fields.singleton(.age).flatMap { ListElements($0.value).first { _ in true } }
         age = (first.flatMap(CacheControl.seconds) ?? 0) * 1000
-        isForOneUser = control.isPrivate || StorableFields.haveCookies(fields)
+        isForOneUser = control.isPrivate || ResponseSharing.haveCookies(fields)
     }
 }
 
@@ -127,12 +127,6 @@ enum StorableFields {
             "authentication-info", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
         ].compactMap { HTTPField.Name($0) }
     )
-    /// Fields with cookies, of which only a private cache stores a response.
-    private static let cookies = Set(["set-cookie", "set-cookie2"].compactMap { HTTPField.Name($0) })
-
-    /// Whether a response has cookies.
-    static func haveCookies(_ fields: HTTPFields) -> Bool { cookies.contains { fields.contains($0) } }
-
     static func of(_ fields: HTTPFields) -> HTTPFields {
         let listed = Set(
             fields[values: .connection].flatMap { ListElements($0) }.compactMap { HTTPField.Name($0) }
@@ -164,16 +158,6 @@ struct VaryFields: Hashable, Sendable {
         VaryFields(
             fields.filter { $0.name != Self.credential } + others.fields.filter { $0.name == Self.credential }
         )
-    }
-
-    /// Returns the names in `Vary`, in lower case; nil for `*`, which no request matches.
-    static func names(in fields: HTTPFields) -> [String]? {
-        var names: Set<String> = []
-        for element in fields[values: .vary].flatMap({ ListElements($0) }) {
-            if element == "*" { return nil }
-            names.insert(element.lowercased())
-        }
-        return names.sorted()
     }
 
     /// Reads the values of a request.

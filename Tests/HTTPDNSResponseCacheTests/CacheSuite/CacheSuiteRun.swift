@@ -154,7 +154,7 @@ struct CacheSuiteRun {
             return arrivalFailure(of: step, client.origin.requests.dropFirst(before))
         }
         // A request in the background belongs to its step.
-        try await until { client.cache.refreshes.leadCount == 0 }
+        try await until { client.cache.reads.leadCount == 0 }
         return arrivalFailure(of: step, client.origin.requests.dropFirst(before)) ?? check(reply)
     }
 

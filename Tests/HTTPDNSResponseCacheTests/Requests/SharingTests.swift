@@ -3,11 +3,13 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSResponseCache
+import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing
+
+@testable import HTTPDNSResponseCache
 
 @Suite("Responses of several users", .timeLimit(.minutes(1)))
 struct SharingTests {
@@ -306,6 +308,169 @@ struct SharingTests {
         #expect(bodies == ["v0", "v1", "v2", "v3", "v4"])
     }
 
+    /// The clock of the waits does not move: a request that waited would wait for ever.
+    @Test(
+        "A hung response for one user delays no other user's request",
+        arguments: [["cookie": "a=1"], ["authorization": "Bearer a"]]
+    )
+    func hung(_ fields: [String: String]) async throws {
+        let (arrived, gate) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            if number == 0 {
+                arrived.open()
+                await gate.passage()
+            }
+            return Scripted("v\(number)", ["cache-control": "public, max-age=60"]).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let first = Task { try await client.get(fields: fields).body }
+        await arrived.passage()
+        // With a cookie even the same user waits in vain.
+        let other = fields.mapValues { fields["cookie"] == nil ? $0 + "b" : $0 }
+        #expect(try await client.get(fields: other).body == "v1")
+        #expect(try await client.get(fields: [:]).body != "v0")
+        gate.open()
+        #expect(try await first.value == "v0")
+    }
+
+    @Test(
+        "Requests for a response that is not stored do not wait for others for minutes",
+        arguments: ["no-store", "private, max-age=60", "max-age=0", "max-age=60|set-cookie"]
+    )
+    func remembered(_ control: String) async throws {
+        let (arrived, gate) = (Gate(), Gate())
+        let parts = control.split(separator: "|").map(String.init)
+        var fields = ["cache-control": parts[0]]
+        if parts.count > 1 { fields[parts[1]] = "a=1" }
+        let origin = ScriptedOrigin { [fields] request, number in
+            if number == 1 {
+                arrived.open()
+                await gate.passage()
+            }
+            return Scripted("v\(number)", fields).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        #expect(try await client.get().body == "v0")
+        let hung = Task { try await client.get().body }
+        await arrived.passage()
+        for number in 2..<5 { #expect(try await client.get().body == "v\(number)") }
+        // Later they do, since its responses may have changed.
+        client.clock.advance(by: .seconds(241))
+        let leader = client.cache.reads.lead(try fetchKey(client), order: 0)
+        let waiter = Task { try await client.get().body }
+        await client.clock.sleepers(atLeast: 1)
+        leader?.end(.alone(isRemembered: false))
+        #expect(try await waiter.value == "v5")
+        gate.open()
+        #expect(try await hung.value == "v1")
+    }
+
+    /// The key of the requests of ``CachedClient``.
+    private func fetchKey(_ client: CachedClient) throws -> FetchKey {
+        FetchKey(method: .get, url: CachedClient.url, partition: "", credential: nil, depth: 0)
+    }
+
+    @Test("A stored response ends the memory of one that was not storable")
+    func storableAgain() async throws {
+        let (arrived, gate) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            if number == 2 {
+                arrived.open()
+                await gate.passage()
+            }
+            let control = ["no-store", "max-age=1", "max-age=60"][min(number, 2)]
+            return Scripted("v\(number)", ["cache-control": control]).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        for number in 0..<2 { #expect(try await client.get().body == "v\(number)") }
+        client.time.move(seconds: 5)
+        let leader = Task { try await client.get() }
+        await arrived.passage()
+        let waiters = (0..<3).map { _ in Task { try await client.get() } }
+        await client.clock.sleepers(atLeast: 3)
+        gate.open()
+        for waiter in waiters { #expect(texts([try await waiter.value]) == ["hit v2"]) }
+        #expect(try await leader.value.source == .miss && origin.count == 3)
+    }
+
+    @Test("An unread body keeps other requests waiting for 100 ms, and its own caller too", arguments: [1, 4])
+    func unreadBody(_ count: Int) async throws {
+        let origin = ScriptedOrigin { request, number in
+            Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let unread = try await client.client.get(CachedClient.url)
+        let others = (0..<count).map { _ in Task { try await client.get() } }
+        // Each waits until its limit, and one check for all of them is at 100 ms.
+        await client.clock.sleepers(atLeast: count + 1)
+        #expect(origin.count == 1)
+        client.clock.advance(by: .milliseconds(100))
+        var replies: [Reply] = []
+        for other in others { replies.append(try await other.value) }
+        #expect(Set(replies.map(\.body)) == ["v1"] && origin.count == 2)
+        #expect(try await unread.body.collect(upTo: .kibibytes(1)) == Array("v0".utf8))
+    }
+
+    @Test("A body that is read in pauses keeps others waiting for 100 ms of pauses")
+    func slowReader() async throws {
+        let chunks = (0..<10).map { [UInt8($0)] }
+        let origin = ScriptedOrigin { request, number in
+            Scripted(chunks: chunks, CachingTests.maxAge).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let response = try await client.client.get(CachedClient.url)
+        let other = Task { try await client.get() }
+        await client.clock.sleepers(atLeast: 2)
+        var iterator = response.body.makeAsyncIterator()
+        for number in 0..<4 {
+            client.clock.advance(by: .milliseconds(24))
+            #expect(try await iterator.next() == [UInt8(number)] && origin.count == 1)
+        }
+        client.clock.advance(by: .milliseconds(24))
+        #expect(try await other.value.source == .miss && origin.count == 2)
+    }
+
+    @Test("A call inside another one of its URL does not wait for it")
+    func nested() async throws {
+        let inner = Lock<(@Sendable () async throws -> String)?>(nil)
+        let origin = ScriptedOrigin { request, number in
+            Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
+        }
+        let client = try await CachedClient(origin) { _ in
+        } client: {
+            $0.networkInterceptors = [
+                NestedCall {
+                    let call = inner.withLock { call in
+                        defer { call = nil }
+                        return call
+                    }
+                    _ = try await call?()
+                }
+            ]
+        }
+        inner.withLock { $0 = { try await client.get().body } }
+        #expect(try await client.get().body == "v1")
+        #expect(origin.count == 2)
+    }
+
+    @Test("A more urgent request does not wait for a less urgent one")
+    func urgent() async throws {
+        let (arrived, gate) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            if number == 0 {
+                arrived.open()
+                await gate.passage()
+            }
+            return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let prefetch = Task { try await client.get { $0.options.priority = .low } }
+        await arrived.passage()
+        #expect(try await client.get().body == "v1")
+        gate.open()
+        _ = try await prefetch.value
+    }
+
     @Test("HEAD requests do not wait for each other, nor do requests after a failure")
     func noWait() async throws {
         let (gate, arrived) = (Gate(), Gate())
@@ -354,5 +519,19 @@ struct SharingTests {
         #expect(try await waiter.value.body == "v1")
         gate.open()
         #expect(try await leader.value.body == "v0")
+    }
+}
+
+/// An interceptor that does something before each hop.
+private struct NestedCall: HTTPDNSClient.Interceptor {
+    let action: @Sendable () async throws -> Void
+
+    func intercept(
+        _ request: HTTPDNSClient.Request,
+        context: HTTPDNSClient.InterceptionContext,
+        next: Next
+    ) async throws -> HTTPDNSClient.Response {
+        try await action()
+        return try await next(request, context)
     }
 }

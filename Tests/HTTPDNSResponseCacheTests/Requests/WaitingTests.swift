@@ -16,35 +16,6 @@ import Testing
 struct WaitingTests {
     private static let background = ["cache-control": "max-age=60, stale-while-revalidate=60"]
 
-    @Test("A request that no longer waits leaves nothing with the one that it waited for")
-    func noRest() async throws {
-        let (table, clock) = (RefreshTable(), ManualClock())
-        guard case .leader(let lead) = table.join("key") else {
-            Issue.record("the first request does not lead")
-            return
-        }
-        let end = clock.now() + .seconds(5)
-        let waiters = (0..<10).map { _ in
-            Task { () -> RefreshTable.Outcome? in
-                guard case .waiter(let waiter) = table.join("key") else { return nil }
-                return try await table.outcome(of: waiter, until: end, on: clock)
-            }
-        }
-        await clock.sleepers(atLeast: 10)
-        #expect(table.waiterCount == 10)
-        waiters[0].cancel()
-        await #expect(throws: CancellationError.self) { try await waiters[0].value }
-        #expect(table.waiterCount == 9)
-        clock.advance(by: .seconds(5))
-        for waiter in waiters.dropFirst() { #expect(try await waiter.value == .notStorable) }
-        #expect(table.waiterCount == 0)
-        lead.end(.stored)
-        guard case .leader = table.join("key") else {
-            Issue.record("the key is still taken")
-            return
-        }
-    }
-
     /// `refreshWait` is far longer. The call's limit is that of the system's clock.
     @Test("A request waits for another one for half of its own time, and is then sent")
     func ownLimit() async throws {
@@ -103,6 +74,34 @@ struct WaitingTests {
         #expect(refresh.deadline == nil)
         let end = try #require(refresh.headDeadline) - before
         #expect(end > .seconds(30) && end < .seconds(120))
+    }
+
+    /// The stored body is on disk, and would have to be read within the time of the call, which has passed.
+    @Test("A background 304 after the call's time renews the head, with one request")
+    func backgroundNotModified() async throws {
+        let (arrived, gate, folder) = (Gate(), Gate(), try TemporaryFolder())
+        let origin = ScriptedOrigin { request, number in
+            var fields = Self.background
+            fields["etag"] = "\"1\""
+            guard number > 0 else { return Scripted("v0", fields).answer(to: request) }
+            arrived.open()
+            await gate.passage()
+            return Scripted("", status: .notModified, fields).answer(to: request)
+        }
+        let client = try await CachedClient(origin, folder: folder.path("cache"))
+        _ = try await client.get()
+        client.time.move(seconds: 70)
+        // Beside all suites a call may need seconds.
+        let limit = Duration.seconds(5)
+        let end = SystemTimeSource().now() + limit
+        #expect(try await client.get { $0.options.timeout = HTTPDNSClient.TimeLimit(limit) }.source == .stale)
+        await arrived.passage()
+        try await SystemTimeSource().sleep(until: end + .milliseconds(500))
+        gate.open()
+        try await until { client.cache.reads.leadCount == 0 }
+        #expect(origin.count == 2)
+        #expect(texts([try await client.get()]) == ["hit v0"])
+        #expect(origin.count == 2)
     }
 
     /// Its hop belongs to no call: the events and the exchanges of the call are complete without it.

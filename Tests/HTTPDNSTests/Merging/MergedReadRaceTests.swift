@@ -23,21 +23,67 @@ struct MergedReadRaceTests {
         while rig.client.sharedReads != 0 || rig.client.pipeline.reads.waiting != 0 { await Task.yield() }
     }
 
-    @Test("A canceled call leaves immediately, and the others get the response")
+    /// Its transfer is in the records of its call alone.
+    @Test("A canceled call ends immediately, and another one sends for the rest")
     func canceled() async throws {
-        let gate = Gate()
-        let rig = try rig(.held(gate))
-        let tasks = try await rig.calls(3, to: Self.url)
-        // The first one has started the request.
+        let (gate, second) = (Gate(), Gate())
+        let wire = ScriptedWire { request, number in
+            if number == 0 { try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .seconds(3600)) }
+            second.open()
+            await gate.passage()
+            return .sized(request)
+        }
+        let rig = try rig(wire)
+        let tasks = try await rig.calls(4, to: Self.url)
         tasks[0].cancel()
         await #expect(throws: CancellationError.self) { try await tasks[0].value }
-        #expect(!gate.isOpen && rig.client.sharedReads == 1)
+        await second.passage()
+        let waiting = rig.client.pipeline.reads.waiterCount
+        #expect(waiting == 2 && rig.client.sharedReads == 1)
+        // The last one has the most time left, and sends. One that waits leaves without an effect on the others.
+        tasks[1].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[1].value }
         gate.open()
-        for task in tasks[1...] {
+        var merged: [Bool] = []
+        for task in tasks[2...3] {
             let response = try await task.value
-            #expect(try await response.text() == "hello" && response.exchanges[0].isMerged)
+            #expect(try await response.text() == "hello")
+            merged.append(response.exchanges[0].isMerged)
         }
-        #expect(rig.wire.requests.count == 1 && rig.client.sharedReads == 0)
+        #expect(merged == [true, false] && wire.requests.count == 2 && rig.client.sharedReads == 0)
+    }
+
+    /// Each impatient call alone would end before the response.
+    @Test("A patient call sends when the time of an impatient leader has passed")
+    func patient() async throws {
+        let (isSent, gate) = (Gate(), Gate())
+        let wire = ScriptedWire { request, number in
+            guard let deadline = request.limits.deadline else {
+                await gate.passage()
+                return .sized(request)
+            }
+            if number == 0 { isSent.open() }
+            throw await Overdue(deadline: deadline, phase: .firstByte).failure()
+        }
+        let rig = try rig(wire)
+        // Beside all suites the call may take seconds until it is sent. One that is not sent must not stop the test either.
+        let first = Task {
+            defer { isSent.open() }
+            return try await rig.client.get(Self.url, timeout: .seconds(5))
+        }
+        await isSent.passage()
+        // They come before the patient one.
+        let impatient = (0..<3).map { _ in Task { try await rig.client.get(Self.url, timeout: .seconds(20)) } }
+        while rig.client.pipeline.reads.waiting < 4 { await Task.yield() }
+        let patient = Task { try await rig.client.get(Self.url) }
+        while rig.client.pipeline.reads.waiting < 5 { await Task.yield() }
+        #expect(await clientError { try await first.value }?.code == .timedOut)
+        while wire.requests.count < 2 { await Task.yield() }
+        #expect(wire.requests[1].limits.deadline == nil)
+        gate.open()
+        #expect(try await patient.value.exchanges[0].isMerged == false)
+        for call in impatient { #expect(try await call.value.exchanges[0].isMerged) }
+        #expect(wire.requests.count == 2)
     }
 
     @Test("The request is canceled with its last call, and a later call starts again")
@@ -148,27 +194,6 @@ struct MergedReadRaceTests {
         }
         // A limit of the body is no limit of the call that sends: the failure is that of all calls.
         #expect(wire.requests.count == 1)
-    }
-
-    /// The transfer would end at the deadline of the call that started it.
-    @Test("A stream is for a call with the sender's own deadline, and others send", arguments: [false, true])
-    func streamOfSender(hasOtherLimit: Bool) async throws {
-        let gate = Gate()
-        let rig = try rig(
-            ScriptedWire { request, number in
-                await gate.passage()
-                return .ok(from: request, chunks: [[UInt8(number)]])
-            }
-        )
-        let sender = try await rig.calls(1, to: Self.url)[0]
-        let limit: HTTPDNSClient.TimeLimit = hasOtherLimit ? .seconds(100) : .inherited
-        let other = Task { try await rig.client.get(Self.url, timeout: limit) }
-        while rig.client.pipeline.reads.waiting < 2 { await Task.yield() }
-        sender.cancel()
-        await #expect(throws: CancellationError.self) { try await sender.value }
-        gate.open()
-        #expect(try await other.value.body.collect(upTo: .bytes(1)) == [hasOtherLimit ? 1 : 0])
-        #expect(rig.wire.requests.count == (hasOtherLimit ? 2 : 1))
     }
 
     @Test("Another failure of the request goes to all calls, with one request")

@@ -221,6 +221,91 @@ struct MergedReadTests {
         }
     }
 
+    /// Fields of a response that is for one call, with a status.
+    static let personalHeads: [(status: Int, fields: HTTPFields)] = [
+        (200, [.setCookie: "session=a"]), (200, [HTTPField.Name("Set-Cookie2")!: "session=a"]),
+        (404, [.setCookie: "session=a", .cacheControl: "public, max-age=60"]), (200, [.cacheControl: "private"]),
+        (200, [.cacheControl: "max-age=60, Private=\"x\""]), (200, [.cacheControl: "no-store"]),
+        (200, [.vary: "Accept, *"]), (401, [.wwwAuthenticate: "Digest realm=\"a\", nonce=\"b\""]),
+    ]
+
+    @Test("A response that is for one user reaches its own caller alone", arguments: personalHeads)
+    func personal(status: Int, fields: HTTPFields) async throws {
+        let (gate, hung, all) = (Gate(), Gate(), Gate())
+        let wire = ScriptedWire { request, number in
+            if number == 0 { await gate.passage() }
+            if number == 5 { await hung.passage() }
+            if number < 5, number > 0 {
+                // All of the others are sent, before one of them has its response.
+                if number == 4 { all.open() }
+                await all.passage()
+            }
+            var fields = fields
+            fields[.contentLength] = "1"
+            return .ok(from: request, status: .init(code: status), fields: fields, chunks: [Array("\(number)".utf8)])
+        }
+        let rig = try Rig(wire: wire) { $0.mergesIdenticalReads = true }
+        let tasks = try await rig.calls(5, to: Self.url)
+        gate.open()
+        var bodies: Set<String> = []
+        for task in tasks {
+            let response = try await task.value
+            #expect(!response.exchanges[0].isMerged)
+            bodies.insert(try await response.text())
+        }
+        #expect(bodies == ["0", "1", "2", "3", "4"] && rig.client.mergedReads == 0)
+        // From then on a response that does not come delays no other call.
+        let slow = Task { try await rig.client.get(Self.url).text() }
+        while wire.requests.count < 6 { await Task.yield() }
+        #expect(try await rig.client.get(Self.url).text() == "6")
+        hung.open()
+        #expect(try await slow.value == "5")
+    }
+
+    @Test("A key whose responses become shareable is shared again")
+    func sharedAgain() async throws {
+        let gate = Gate()
+        let wire = ScriptedWire { request, number in
+            if number > 1 { await gate.passage() }
+            return .sized(request, fields: number == 0 ? [.cacheControl: "no-store"] : [:])
+        }
+        let rig = try Rig(wire: wire) { $0.mergesIdenticalReads = true }
+        for _ in 0..<2 { #expect(try await rig.client.get(Self.url).text() == "hello") }
+        let tasks = (0..<3).map { _ in Task { try await rig.client.get(Self.url).text() } }
+        while rig.client.pipeline.reads.waiting < 3 { await Task.yield() }
+        gate.open()
+        for task in tasks { #expect(try await task.value == "hello") }
+        #expect(wire.requests.count == 3)
+    }
+
+    @Test(
+        "A credential that is added to a shared request needs the server's permission",
+        arguments: [nil, "max-age=60", "public", "s-maxage=60", "max-age=60, must-revalidate"],
+        [HTTPField.Name.authorization, .cookie]
+    )
+    func addedCredential(control: String?, name: HTTPField.Name) async throws {
+        let gate = Gate()
+        let wire = ScriptedWire { request, _ in
+            await gate.passage()
+            return .sized(request, fields: control.map { [.cacheControl: $0] } ?? [:])
+        }
+        let rig = try Rig(wire: wire) { configuration in
+            configuration.mergesIdenticalReads = true
+            configuration.networkInterceptors = [
+                Around { request, context, next in
+                    var request = request
+                    request.headerFields[name] = "a=1"
+                    return try await next(request, context)
+                }
+            ]
+        }
+        let tasks = try await rig.calls(3, to: Self.url)
+        gate.open()
+        for task in tasks { #expect(try await task.value.text() == "hello") }
+        let isPermitted = control != nil && control != "max-age=60"
+        #expect(wire.requests.count == (isPermitted ? 1 : 3))
+    }
+
     @Test("Redirects and retries happen once for all calls")
     func hops() async throws {
         let gate = Gate()

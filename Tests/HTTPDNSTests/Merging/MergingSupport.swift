@@ -45,6 +45,11 @@ extension Rig {
     }
 }
 
+extension ReadCoalescer {
+    /// The calls that send for others or wait for another one.
+    var waiting: Int { leadCount + waiterCount }
+}
+
 extension HTTPDNSClient {
     /// The requests in flight that calls share, as operators see it.
     var sharedReads: Int? { status(limit: 0).connections.sharedReads }

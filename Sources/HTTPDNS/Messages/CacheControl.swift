@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPTypes
+package import HTTPTypes
 
 /// The directives of the `Cache-Control` fields of a message (RFC 9111 section 5.2).
-struct CacheControl: Hashable, Sendable {
+package struct CacheControl: Hashable, Sendable {
     /// The largest number of seconds; a larger one counts as this one (RFC 9111 section 1.2.2).
-    static let maximumSeconds: Int64 = 2_147_483_648
+    package static let maximumSeconds: Int64 = 2_147_483_648
 
     /// A directive with a number of seconds.
-    enum Seconds: Hashable, Sendable {
+    package enum Seconds: Hashable, Sendable {
         case value(Int64)
         /// The value is missing or is not a number.
         case invalid
 
         /// The number; an invalid one counts as 0, so that the response is stale (RFC 9111 section 4.2.1).
-        var orZero: Int64 {
+        package var orZero: Int64 {
             switch self {
             case .value(let seconds): seconds
             case .invalid: 0
@@ -24,30 +24,30 @@ struct CacheControl: Hashable, Sendable {
     }
 
     /// Whether there is a directive at all.
-    private(set) var isPresent = false
-    private(set) var isNoStore = false
+    package private(set) var isPresent = false
+    package private(set) var isNoStore = false
     /// Whether the response must be validated before each use. A `no-cache` with field names counts as one without.
-    private(set) var isNoCache = false
+    package private(set) var isNoCache = false
     /// Whether the response is for one user. A `private` with field names counts as one without.
-    private(set) var isPrivate = false
-    private(set) var isPublic = false
-    private(set) var mustRevalidate = false
-    private(set) var proxyRevalidate = false
-    private(set) var mustUnderstand = false
-    private(set) var isImmutable = false
-    private(set) var onlyIfCached = false
-    private(set) var maximumAge: Seconds?
-    private(set) var sharedMaximumAge: Seconds?
-    private(set) var minimumFresh: Seconds?
+    package private(set) var isPrivate = false
+    package private(set) var isPublic = false
+    package private(set) var mustRevalidate = false
+    package private(set) var proxyRevalidate = false
+    package private(set) var mustUnderstand = false
+    package private(set) var isImmutable = false
+    package private(set) var onlyIfCached = false
+    package private(set) var maximumAge: Seconds?
+    package private(set) var sharedMaximumAge: Seconds?
+    package private(set) var minimumFresh: Seconds?
     /// The staleness that a request accepts; `.value(.max)` for any.
-    private(set) var maximumStale: Seconds?
-    private(set) var staleWhileRevalidate: Seconds?
-    private(set) var staleIfError: Seconds?
+    package private(set) var maximumStale: Seconds?
+    package private(set) var staleWhileRevalidate: Seconds?
+    package private(set) var staleIfError: Seconds?
 
-    init() {}
+    package init() {}
 
     /// Reads the directives of all `Cache-Control` fields. Names are compared without case, and unknown ones are ignored.
-    init(_ fields: HTTPFields) {
+    package init(_ fields: HTTPFields) {
         for field in fields[values: .cacheControl] {
             for directive in Self.directives(in: field) { take(directive.name, directive.value) }
         }
@@ -86,7 +86,7 @@ struct CacheControl: Hashable, Sendable {
     }
 
     /// Returns a number of seconds; nil for a text that is not of digits alone.
-    static func seconds(_ text: String) -> Int64? {
+    package static func seconds(_ text: String) -> Int64? {
         guard !text.isEmpty else { return nil }
         var value: Int64 = 0
         for byte in text.utf8 {
@@ -121,12 +121,42 @@ struct CacheControl: Hashable, Sendable {
     }
 }
 
+/// The rules about responses that another request must not get (RFC 9111 section 3), for stored responses and for shared reads.
+package enum ResponseSharing {
+    /// Fields with cookies, which are for one user.
+    private static let cookies = ["set-cookie", "set-cookie2"].compactMap { HTTPField.Name($0) }
+
+    /// Whether a response has cookies.
+    package static func haveCookies(_ fields: HTTPFields) -> Bool { cookies.contains { fields.contains($0) } }
+
+    /// Whether a response is a part (206), or answers fields that only one request has: conditions (304, 412), credentials
+    /// (401, 407), a range (416) or an expectation (417). It is not stored, and says nothing about a stored response.
+    package static func answersOneRequest(_ status: Int) -> Bool {
+        [206, 304, 401, 407, 412, 416, 417].contains(status)
+    }
+
+    /// Returns the names in `Vary`, in lower case; nil for `*`, which no request matches.
+    package static func varyingNames(in fields: HTTPFields) -> [String]? {
+        var names: Set<String> = []
+        for element in fields[values: .vary].flatMap({ ListElements($0) }) {
+            if element == "*" { return nil }
+            names.insert(element.lowercased())
+        }
+        return names.sorted()
+    }
+}
+
+extension CacheControl {
+    /// Whether the response to a request with `Authorization` may be for others too (RFC 9111 section 3.5).
+    package var permitsSharing: Bool { isPublic || sharedMaximumAge != nil || mustRevalidate }
+}
+
 /// The elements of a field whose value is a list (RFC 9110 section 5.6.1), without the blanks around them and without empty
 /// ones. A comma in quotes does not end an element.
-struct ListElements: Sequence {
+package struct ListElements: Sequence {
     private let elements: [String]
 
-    init(_ field: String) {
+    package init(_ field: String) {
         var elements: [String] = []
         var current: [UInt8] = []
         var (isQuoted, isEscaped) = (false, false)
@@ -149,7 +179,7 @@ struct ListElements: Sequence {
         self.elements = elements.filter { !$0.isEmpty }
     }
 
-    func makeIterator() -> Array<String>.Iterator { elements.makeIterator() }
+    package func makeIterator() -> Array<String>.Iterator { elements.makeIterator() }
 
     private static func trimmed(_ bytes: [UInt8]) -> String {
         let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
