@@ -148,8 +148,8 @@ extension Pipeline {
     }
 }
 
-/// The permission of the present task to share requests with other tasks. A scope of stubs takes it away: its answers are for
-/// its own task.
+/// The permission of the present task to share requests and stored responses with other tasks. A scope of stubs takes it away:
+/// its answers are for its own task.
 package enum SharedReads {
     @TaskLocal package static var isAllowed = true
 }

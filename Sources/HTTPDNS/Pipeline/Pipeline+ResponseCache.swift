@@ -142,7 +142,9 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard let hop = cacheableHop(request, context) else { return try await hop(0, request, context) }
+        guard SharedReads.isAllowed, let hop = cacheableHop(request, context) else {
+            return try await hop(0, request, context)
+        }
         return try decoded(try await cache.respond(to: hop), to: hop, of: cache)
     }
 
@@ -152,7 +154,9 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) throws(HTTPDNSClientError) -> HTTPDNSClient.Response? {
-        guard let hop = cacheableHop(request, context), let response = cache.responseAtOnce(to: hop) else { return nil }
+        guard SharedReads.isAllowed, let hop = cacheableHop(request, context),
+            let response = cache.responseAtOnce(to: hop)
+        else { return nil }
         return try decoded(response, to: hop, of: cache)
     }
 

@@ -47,6 +47,55 @@ struct StubbedResponsesTests {
         #expect(raw.source == .hit && raw.fields[.contentEncoding] == "gzip")
     }
 
+    @Test("A scope of stubs shares neither a stored response nor a request with other tasks")
+    func scopes() async throws {
+        let (stubs, arrived, gate) = (HTTPDNSStubs(), Gate(), Gate())
+        let maxAge: HTTPFields = [.cacheControl: "max-age=60"]
+        stubs.on(.get, CachedClient.url).respond(.bytes(Array("outside".utf8), headers: maxAge))
+        let client = try await CachedClient(ScriptedOrigin([])) { _ in
+        } client: {
+            $0.mergesIdenticalReads = true
+            $0.use(stubs)
+        }
+        #expect(texts([try await client.get(), try await client.get()]) == ["miss outside", "hit outside"])
+        let replies = try await withThrowingTaskGroup(of: [Reply].self) { tasks in
+            for name in ["a", "b"] {
+                tasks.addTask {
+                    try await stubs.scope { () async throws in
+                        let stub = stubs.on(.get, CachedClient.url).respond(
+                            .bytes(Array(name.utf8), headers: maxAge)
+                        )
+                        let replies = [try await client.get(), try await client.get()]
+                        #expect(stub.uses == 2)
+                        try stubs.verify()
+                        return replies
+                    }
+                }
+            }
+            return try await tasks.reduce(into: []) { $0.append(contentsOf: $1) }
+        }
+        #expect(Set(replies.map(\.body)) == ["a", "b"] && replies.allSatisfy { $0.source == nil })
+        #expect(client.cache.entryCount == 1)
+        #expect(texts([try await client.get()]) == ["hit outside"])
+        await client.cache.removeAll()
+        // A request outside hangs, and one of a scope does not wait for it.
+        stubs.on(.get, CachedClient.url).respond(
+            .custom { _ in
+                arrived.open()
+                await gate.passage()
+                return HTTPDNSClient.Response(head: HTTPResponse(status: .ok), body: .bytes([]))
+            }
+        )
+        let hung = Task { try await client.get().source }
+        await arrived.passage()
+        try await stubs.scope { () async throws in
+            stubs.on(.get, CachedClient.url).respond(.bytes(Array("inside".utf8), headers: maxAge))
+            #expect(try await client.get().body == "inside")
+        }
+        gate.open()
+        #expect(try await hung.value == .miss)
+    }
+
     @Test("A patch for a real response gets its JSON decoded, with and without a cache", arguments: [true, false])
     func patched(isCached: Bool) async throws {
         let stubs = HTTPDNSStubs()
