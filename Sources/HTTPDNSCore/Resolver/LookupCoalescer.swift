@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
-/// A table of the lookups in flight and their waiters: at most one lookup for a key, shared by all concurrent queries. The reads
-/// that calls of a client share are in such a table too.
+/// A table of the lookups in flight and their waiters: at most one lookup for a key, shared by all concurrent queries.
 ///
 /// A value without I/O. Its methods return the work that is to be done after the lock around it is released.
-package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: Sendable {
-    package struct FlightID: Hashable, Sendable { fileprivate var number: UInt64 }
-    package struct WaiterID: Hashable, Sendable { fileprivate var number: UInt64 }
+struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: Sendable {
+    struct FlightID: Hashable, Sendable { fileprivate var number: UInt64 }
+    struct WaiterID: Hashable, Sendable { fileprivate var number: UInt64 }
 
     /// A waiter's entry in a lookup.
-    package struct Seat: Hashable, Sendable {
-        package var flight: FlightID
+    struct Seat: Hashable, Sendable {
+        var flight: FlightID
         var waiter: WaiterID
     }
 
     /// The remaining work after the end of a lookup.
-    package struct LookupCompletion: Sendable {
+    struct LookupCompletion: Sendable {
         /// All present waiters, which receive the result.
-        package var waiters: [Waiter]
+        var waiters: [Waiter]
         /// Whether the result may be cached: not when the cache was cleared since the lookup began.
         var isCurrent: Bool
     }
@@ -47,7 +46,7 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
     private var current: [Key: FlightID] = [:]
     private var lastNumber: UInt64 = 0
 
-    package init() {}
+    init() {}
 
     /// The number of lookups in flight.
     var count: Int { flights.count }
@@ -71,7 +70,7 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
     }
 
     /// Returns whether a lookup has waiters.
-    package func hasWaiters(_ flight: FlightID) -> Bool { flights[flight]?.waiters.isEmpty == false }
+    func hasWaiters(_ flight: FlightID) -> Bool { flights[flight]?.waiters.isEmpty == false }
 
     /// Adds a waiter to the lookup for a key.
     ///
@@ -83,7 +82,7 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
     ///   - now: The start of a new lookup.
     ///   - mayStart: Called when there is no lookup to share. Returns whether another one may start.
     /// - Returns: The waiter's entry, and whether the caller has to start the lookup; nil when no lookup may start.
-    package mutating func join(
+    mutating func join(
         _ key: Key,
         _ waiter: Waiter,
         epoch: UInt16 = 0,
@@ -164,7 +163,7 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
 
     /// Stores the task of a started lookup.
     /// - Returns: The task, to be canceled, when the lookup has no waiters any more.
-    package mutating func attach(_ work: Work, to flight: FlightID) -> Work? {
+    mutating func attach(_ work: Work, to flight: FlightID) -> Work? {
         guard flights[flight] != nil else { return work }
         flights[flight]?.work = work
         return nil
@@ -173,7 +172,7 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
     /// Removes a waiter. The lookup's other waiters are not affected.
     /// - Parameter letsItLand: Whether the lookup continues for later queries when this was the last waiter.
     /// - Returns: Whether that ended the lookup, and its task, to be canceled.
-    package mutating func leave(_ seat: Seat, letsItLand: Bool = false) -> (ended: Bool, work: Work?) {
+    mutating func leave(_ seat: Seat, letsItLand: Bool = false) -> (ended: Bool, work: Work?) {
         // The lookup is changed in place: a copy would make each waiter that leaves copy all other waiters.
         guard flights[seat.flight]?.waiters.removeValue(forKey: seat.waiter) != nil else { return (false, nil) }
         if letsItLand { flights[seat.flight]?.landsAnyway = true }
@@ -186,7 +185,7 @@ package struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work:
 
     /// Ends a lookup and frees its key.
     /// - Returns: Nil when the lookup was already removed.
-    package mutating func land(_ id: FlightID) -> LookupCompletion? {
+    mutating func land(_ id: FlightID) -> LookupCompletion? {
         guard let flight = flights[id] else { return nil }
         remove(id, flight)
         return LookupCompletion(waiters: Array(flight.waiters.values), isCurrent: flight.isCurrent)
