@@ -69,9 +69,12 @@ package final class ReadCoalescer<Key: Hashable & Sendable, Value: Sendable>: Se
         private let hash: Int
         /// Nil for a request that no other one waits for.
         private let id: Table.LeadID?
+        /// Whether the request has waited for another one before.
+        package let hasWaited: Bool
 
-        fileprivate init(_ coalescer: ReadCoalescer, _ hash: Int, _ id: Table.LeadID?) {
+        fileprivate init(_ coalescer: ReadCoalescer, _ hash: Int, _ id: Table.LeadID?, hasWaited: Bool = false) {
             (self.coalescer, self.hash, self.id) = (coalescer, hash, id)
+            self.hasWaited = hasWaited
         }
 
         deinit { if let id { coalescer.end(id, .abandoned) } }
@@ -199,7 +202,7 @@ package final class ReadCoalescer<Key: Hashable & Sendable, Value: Sendable>: Se
             switch (verdict, ending) {
             case (.shares, .shared(let value)): waiter.turn.deliver(.shared(value))
             case (.shares, .failed(let error)): waiter.turn.deliver(.failed(error))
-            case (.sends(let id), _): waiter.turn.deliver(.send(Lead(self, waiter.hash, id)))
+            case (.sends(let id), _): waiter.turn.deliver(.send(Lead(self, waiter.hash, id, hasWaited: true)))
             case (.isOverdue, _), (.shares, _): waiter.turn.deliver(.overdue)
             }
         }

@@ -53,10 +53,11 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 hasWaited: waits > 0
             )
             switch turn {
-            // The response may have been stored meanwhile.
-            case .send(let granted): lead = granted
+            // It takes the place of another one, whose response may have been stored meanwhile.
+            case .send(let granted) where granted.hasWaited && granted.isShared: lead = granted
+            case .send(let granted): return try await fetch(current, place, hop, granted)
             case .shared: waits += 1
-            case .failed, .overdue: lead = reads.alone(place.fetchKey)
+            case .failed, .overdue: return try await fetch(current, place, hop, reads.alone(place.fetchKey))
             }
         }
     }
