@@ -9,7 +9,8 @@ public import Synchronization
 
 /// The only lock type of this package: a value that is accessible only while the lock is held.
 ///
-/// Never run a caller's code or do I/O inside `withLock`: let the state return an action and run it afterwards.
+/// Never run a caller's code or do I/O inside `withLock`: let the state return an action and run it afterwards. To release the
+/// last reference to a caller's object is to run its `deinit`: see `change(_:)`.
 package typealias Lock<Value: ~Copyable> = _Lock<Value>
 
 /// A lock around a value. Not for use outside this package.
@@ -70,4 +71,18 @@ public struct _Lock<Value: ~Copyable>: ~Copyable, Sendable {
         try mutex.withLock(body)
     }
     #endif
+}
+
+extension _Lock where Value: Sendable {
+    /// Changes the value, and releases what it no longer has after the lock is released.
+    ///
+    /// It is for values with references to objects of callers, whose `deinit` may use this lock. A change copies the collections
+    /// that it changes, so values that change often return what they drop instead.
+    package borrowing func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+        let (result, former): (Result, Value) = withLock { value in
+            let former = value
+            return (body(&value), former)
+        }
+        return withExtendedLifetime(former) { result }
+    }
 }

@@ -172,12 +172,15 @@ final class AuthenticationMemories: Sendable {
     /// Returns the memory of a credential, a new one for the first use.
     func memory(of credential: HTTPDNSClient.Credential, at server: String) -> AuthenticationMemory {
         let key = Key(server: server, credential: credential)
-        return memories.withLock { memories in
-            if let known = memories[key] { return known }
-            if memories.count >= AuthenticationMemories.maximum { memories.removeAll() }
+        // Forgotten credentials hold objects of callers: they are released after the lock.
+        let (memory, _): (AuthenticationMemory, [Key: AuthenticationMemory]) = memories.withLock { memories in
+            if let known = memories[key] { return (known, [:]) }
+            let forgotten = memories.count >= AuthenticationMemories.maximum ? memories : [:]
+            if !forgotten.isEmpty { memories = [:] }
             let memory = AuthenticationMemory()
             memories[key] = memory
-            return memory
+            return (memory, forgotten)
         }
+        return memory
     }
 }

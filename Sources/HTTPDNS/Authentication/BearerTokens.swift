@@ -108,7 +108,8 @@ final class BearerTokens: Hashable, Sendable {
                 case .timedOut, .canceled: .failure(RenewalOverdue())
                 }
             let ended = time.now()
-            let (waiters, outcome) = state.withLock { $0.complete(result, began: start, ended: ended) }
+            // The closure's last error is released after the lock.
+            let (waiters, outcome) = state.change { $0.complete(result, began: start, ended: ended) }
             for waiter in waiters { waiter.deliver(outcome) }
         }
     }

@@ -175,11 +175,12 @@ final class ClientTransport: HopSending {
     }
 
     private func end(cohort: Int) async {
-        let unused = state.withLock { state -> [TrustedTransport] in
-            guard let ways = state.leaving.removeValue(forKey: cohort) else { return [] }
+        // Trust settings have closures of the caller: the table is released after the lock.
+        let (unused, _) = state.withLock { state -> ([TrustedTransport], TransportTable?) in
+            guard let ways = state.leaving.removeValue(forKey: cohort) else { return ([], nil) }
             let unused = transport.release(ways, held: .leaving)
             state.unused += unused
-            return unused
+            return (unused, ways)
         }
         for transport in unused { await transport.shutdown() }
         state.withLock { state in state.unused.removeAll { transport in unused.contains { $0 === transport } } }
@@ -187,7 +188,7 @@ final class ClientTransport: HopSending {
 
     /// Releases all transports.
     private func giveBack() {
-        state.withLock { state in
+        state.change { state in
             if state.isGivenBack { return }
             state.isGivenBack = true
             state.unused += transport.release(state.ways, held: .inUse)

@@ -72,7 +72,8 @@ final class RequestEventQueue: Sendable {
 
     /// Drops all events, now and later. Idempotent.
     func close() {
-        let (waiters, dropped) = buffer.withLock { buffer in
+        // Events of failed calls have errors of the caller's code: they are released after the lock.
+        let (waiters, dropped) = buffer.change { buffer in
             let count = buffer.count
             return (buffer.close(), count)
         }

@@ -108,7 +108,8 @@ extension HTTPDNSClient {
         }
 
         private func change<Result: Sendable>(_ change: @Sendable (inout State) -> Result) -> Result {
-            state.withLock { state in
+            // A removed interceptor may be released here for the last time.
+            state.change { state in
                 let result = change(&state)
                 isUsed.store(state.isEnabled && !state.chain.isEmpty, ordering: .releasing)
                 return result

@@ -179,13 +179,15 @@ final class Pipeline: Sendable {
     /// - Returns: Whether any of them differs from before.
     func reload(_ configuration: HTTPDNSClient.Configuration) -> Bool {
         let new = SharedCallSettings(CallSettings(configuration))
-        return settings.withLock { settings in
+        let former = settings.withLock { settings in
             defer { settings = new }
             reachesPublicInternetOnly.store(new.values.reachableNetworks == .publicInternet, ordering: .releasing)
             usesCredentials.store(!new.values.credentials.isEmpty, ordering: .releasing)
             mergesIdenticalReads.store(new.values.mergesIdenticalReads, ordering: .releasing)
-            return settings.values != new.values
+            return settings
         }
+        // Credentials and other parts of the former settings hold objects of the caller: they are released after the lock.
+        return former.values != new.values
     }
 
     /// Whether later calls pass ``HTTPDNSClient/Configuration/innermost``.

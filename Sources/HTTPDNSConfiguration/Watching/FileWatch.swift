@@ -148,7 +148,8 @@ private final class SettingsRenewal: Sendable {
 
     /// Keeps the settings that differ from the present ones of the file.
     func rebase(on settings: HTTPDNSClient.Configuration) {
-        state.withLock { state in
+        // The former settings have objects of the caller, such as interceptors: they are released after the lock.
+        state.change { state in
             state.settings = settings
             state.base = state.said
         }

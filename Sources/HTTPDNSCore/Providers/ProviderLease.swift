@@ -168,14 +168,17 @@ final class RetiredProviders: Sendable {
 
     func add(team: ProviderPool?, leases: [ProviderLease]) {
         let new = leases.map { Retired(team: nil, lease: $0) } + (team.map { [Retired(team: $0, lease: nil)] } ?? [])
-        retired.withLock { retired in
-            retired.removeAll { $0.team == nil && $0.lease == nil }
-            retired += new
+        // A reference that is read may be the last one by then: it is released after the lock.
+        let living = retired.withLock { retired in
+            let living = retired.map { ($0.team, $0.lease) }
+            retired = zip(retired, living).filter { $1.0 != nil || $1.1 != nil }.map(\.0) + new
+            return living
         }
+        withExtendedLifetime(living) {}
     }
 
     /// The number that is left.
-    var count: Int { retired.withLock { $0.count { $0.team != nil || $0.lease != nil } } }
+    var count: Int { teams.count + leases.count }
 
     var teams: [ProviderPool] { retired.withLock { $0.compactMap(\.team) } }
     var leases: [ProviderLease] { retired.withLock { $0.compactMap(\.lease) } }

@@ -344,11 +344,16 @@ package final class TrustedTransport: Sendable {
 
     /// Lets a loop that gets no more requests end with its last transfer.
     private func close(_ transport: Transport, _ generation: Int) {
-        guard transport.retire() else { return state.withLock { $0.transports[generation] = nil } }
+        guard transport.retire() else { return forget(generation) }
         Task {
             await transport.drain()
-            state.withLock { $0.transports[generation] = nil }
+            forget(generation)
         }
+    }
+
+    /// Removes the transport of a generation, which is released after the lock.
+    private func forget(_ generation: Int) {
+        _ = state.withLock { $0.transports.removeValue(forKey: generation) }
     }
 }
 

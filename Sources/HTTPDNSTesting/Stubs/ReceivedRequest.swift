@@ -51,7 +51,8 @@ extension HTTPDNSStubs {
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// The requests that arrived in the present scope, in the order of their arrival: the last 9,000 to 10,000 of them.
+    /// The requests that arrived in the present scope, in the order of their arrival: the last 9,000 to 10,000 of them,
+    /// and fewer when their bodies have more than 64 MiB.
     public var requests: [ReceivedRequest] { layer.requests }
 }
 

@@ -19,10 +19,14 @@ final class StubLayer: Sendable {
         var entries: [Entry] = []
         var lastNumber: UInt64 = 0
         var requests: [HTTPDNSStubs.ReceivedRequest] = []
+        /// The bytes of the bodies in the history.
+        var bodyBytes = 0
     }
 
     /// The maximum number of requests in the history; the oldest ones leave it.
     static let historyLimit = 10_000
+    /// The maximum number of bytes of the bodies in the history.
+    static let bodyLimit = 64 << 20
 
     private let state = Lock(State())
 
@@ -43,11 +47,13 @@ final class StubLayer: Sendable {
     /// Returns a stub; nil after its removal.
     func entry(_ number: UInt64) -> Entry? { entries.first { $0.number == number } }
 
-    func remove(_ number: UInt64) { state.withLock { $0.entries.removeAll { $0.number == number } } }
+    // Predicates, answers and requests have closures of the test: what is removed is released after the lock.
 
-    func removeAll() { state.withLock { $0.entries = [] } }
+    func remove(_ number: UInt64) { state.change { $0.entries.removeAll { $0.number == number } } }
 
-    func forgetRequests() { state.withLock { $0.requests = [] } }
+    func removeAll() { state.change { $0.entries = [] } }
+
+    func forgetRequests() { state.change { ($0.requests, $0.bodyBytes) = ([], 0) } }
 
     /// Appends to the answers of a stub; has no effect after its removal.
     func append(_ answer: HTTPDNSStubs.Answer?, times: Int?, to number: UInt64) {
@@ -59,10 +65,21 @@ final class StubLayer: Sendable {
 
     /// Records a request.
     func note(_ request: HTTPDNSStubs.ReceivedRequest) {
-        state.withLock { state in
-            // A tenth at a time, so that a long run does not move the list with each request.
-            if state.requests.count >= Self.historyLimit { state.requests.removeFirst(Self.historyLimit / 10) }
+        _ = state.withLock { state -> [HTTPDNSStubs.ReceivedRequest] in
             state.requests.append(request)
+            state.bodyBytes += request.body.count
+            // A tenth at a time, so that a long run does not move the list with each request.
+            var count = state.requests.count > Self.historyLimit ? Self.historyLimit / 10 : 0
+            var bytes = state.requests.prefix(count).reduce(0) { $0 + $1.body.count }
+            let room = Self.bodyLimit - (state.bodyBytes > Self.bodyLimit ? Self.bodyLimit / 10 : 0)
+            while state.bodyBytes - bytes > room, count < state.requests.count - 1 {
+                bytes += state.requests[count].body.count
+                count += 1
+            }
+            let oldest = Array(state.requests.prefix(count))
+            state.requests.removeFirst(count)
+            state.bodyBytes -= bytes
+            return oldest
         }
     }
 

@@ -145,6 +145,30 @@ struct StubSequenceTests {
         }
     }
 
+    @Test("The history keeps at most 64 MiB of bodies, those of the last requests")
+    func historyBytes() {
+        let layer = StubLayer()
+        let body = [UInt8](repeating: 1, count: 4 << 20)
+        for number in 0..<40 {
+            layer.note(
+                HTTPDNSStubs.ReceivedRequest(
+                    method: .post,
+                    url: "https://shop.test/\(number)",
+                    headerFields: [:],
+                    body: body,
+                    isBodyTruncated: false,
+                    hop: 0,
+                    stub: nil,
+                    outcome: .failed,
+                    urlForErrors: ""
+                )
+            )
+            let kept = layer.requests
+            #expect(kept.count * body.count <= StubLayer.bodyLimit && kept.last?.url.hasSuffix("/\(number)") == true)
+        }
+        #expect(layer.requests.count >= 14)
+    }
+
     @Test("The history has method, URL, fields, body, hop and stub of each request")
     func history() async throws {
         let stubs = HTTPDNSStubs(bodyLimit: .bytes(4))
