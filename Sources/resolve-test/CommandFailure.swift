@@ -31,6 +31,8 @@ struct CommandFailure: Error, Sendable {
     var host: String?
     /// The addresses that were tried.
     var attempts: [HTTPDNSClientError.Attempt] = []
+    /// The number of attempts that are left out between the first and the last half of ``attempts``.
+    var attemptsLeftOut = 0
     /// The providers that were queried.
     var providerAttempts: [HTTPDNSResolver.ProviderAttempt] = []
     /// Whether the origin may have received the request; nil for commands without a request.
@@ -121,7 +123,7 @@ extension CommandFailure {
         )
         phase = "\(error.phase)"
         host = error.host
-        attempts = error.attempts
+        (attempts, attemptsLeftOut) = (error.attempts, error.attemptsLeftOut)
         requestMayHaveBeenSent = error.requestMayHaveBeenSent
         hint = FlagHint.hint(for: error)
         curlStatus = CurlExitStatus.status(of: error)

@@ -43,7 +43,7 @@ extension HTTPDNSClientError {
         )
         if let cause = failure.cause { message += ": \(cause.text.onOneLine(limit: 200))" }
         proxy = failure.proxy
-        self.attempts = attempts
+        trail = AttemptTrail(attempts)
         requestMayHaveBeenSent = failure.requestMayHaveBeenSent
         elapsed = hop.time.elapsed
         if failure.code == .timedOut { self.limit = limit }

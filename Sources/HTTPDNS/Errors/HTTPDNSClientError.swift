@@ -158,8 +158,11 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var host: String?
     /// The proxy of the request, such as `http://proxy.test:3128`, without its credential; nil without one.
     public var proxy: String?
-    /// The addresses tried, in order. After retries (``retries``), the addresses of earlier tries are included.
+    /// The addresses tried, in order. After retries (``retries``), the addresses of earlier tries are included. Of more than
+    /// 128 attempts, the first 64 and the last 64 are kept (``attemptsLeftOut``).
     public var attempts: [Attempt] = []
+    /// The number of attempts that are left out after the first 64 of ``attempts``.
+    public var attemptsLeftOut = 0
     /// Whether the server may have seen the request. When false, sending it again is safe for any method.
     public var requestMayHaveBeenSent = false
     /// The number of times that ``HTTPDNSClient/RetryPolicy`` repeated the request before this error.

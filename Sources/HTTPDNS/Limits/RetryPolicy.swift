@@ -46,12 +46,12 @@ extension HTTPDNSClient {
         /// the response is returned immediately.
         public var maximumRetryAfter: Duration = .seconds(30)
         /// The time from the first failure for which a request waits for the network: it is repeated while no address accepts
-        /// a connection, or the name cannot be resolved, and nothing of it can have been sent. Zero, the default, does not
-        /// wait.
+        /// a connection, or the name cannot be resolved, and nothing of it can have been sent. A name that does not exist is
+        /// an answer, and is not waited for. Zero, the default, does not wait.
         ///
         /// These repetitions count neither for ``limit`` nor for the budget, and need no idempotent method. The waits between
-        /// them double from ``delay`` to ``maximumDelay``, and the last try is at the end of the time. A deadline of the call
-        /// that is earlier ends them.
+        /// them double from ``delay`` to ``maximumDelay``, and are 100 ms at least. The last try is at the end of the time. A
+        /// deadline of the call that is earlier ends them.
         ///
         /// ```swift
         /// var patient = HTTPDNSClient.RetryPolicy.never

@@ -137,7 +137,7 @@ extension HTTPDNSClientError {
     fileprivate func followed(by second: HTTPDNSClientError) -> HTTPDNSClientError {
         var error = self
         error.usedSystemFallback = true
-        error.attempts += second.attempts
+        error.trail.append(second.trail)
         error.requestMayHaveBeenSent = error.requestMayHaveBeenSent || second.requestMayHaveBeenSent
         error.message += "; by the system resolver: \(second.message)"
         return error

@@ -146,7 +146,13 @@ extension Pipeline {
             // An interceptor's own error does not know what was sent inside it. Earlier tries and hops do not count: each of them
             // had a response, or was found to be safe to repeat.
             let mayHaveBeenSent = error.requestMayHaveBeenSent || context.sentTry?.mayHaveBeenSent == true
-            return .failure(error.code, error.phase, mayHaveBeenSent: mayHaveBeenSent)
+            let isUnknownName = (error.underlying as? HTTPDNSResolver.Error)?.code == .nameNotFound
+            return .failure(
+                error.code,
+                error.phase,
+                mayHaveBeenSent: mayHaveBeenSent,
+                isUnknownName: isUnknownName
+            )
         }
     }
 
@@ -155,7 +161,7 @@ extension Pipeline {
         let reason =
             switch outcome {
             case .status(let status, _): "\(status)"
-            case .failure(let code, let phase, _): "\(code)/\(phase)"
+            case .failure(let code, let phase, _, _): "\(code)/\(phase)"
             }
         logger.debug("request is sent again", metadata: ["after": "\(wait.shortText)", "reason": "\(reason)"])
     }
@@ -181,7 +187,7 @@ extension HTTPDNSClient.Request {
 /// The record of earlier tries that the result of the last one includes.
 private struct RetryTrail {
     private var exchanges: [HTTPDNSClient.Exchange] = []
-    private var attempts: [HTTPDNSClientError.Attempt] = []
+    private var attempts = HTTPDNSClientError.AttemptTrail()
     private var mayHaveBeenSent = false
     private var retries = 0
     private var isEmpty = true
@@ -196,7 +202,7 @@ private struct RetryTrail {
             mayHaveBeenSent = true
         case .failure(let error):
             guard let error = error as? HTTPDNSClientError else { return }
-            attempts += error.attempts
+            attempts.append(error.trail)
             if error.requestMayHaveBeenSent { mayHaveBeenSent = true }
         }
     }
@@ -209,8 +215,8 @@ private struct RetryTrail {
             return .success(response)
         case .failure(let error):
             guard var error = error as? HTTPDNSClientError else { return result }
-            error.attempts = attempts + error.attempts
-            error.retries = retries
+            error.trail = attempts.appending(error.trail)
+            error.retries += retries
             if mayHaveBeenSent { error.requestMayHaveBeenSent = true }
             return .failure(error)
         }
@@ -222,7 +228,13 @@ struct RetryRun {
     /// The result of a try.
     enum Outcome {
         case status(Int, retryAfter: Duration?)
-        case failure(HTTPDNSClientError.Code, HTTPDNSClientError.Phase, mayHaveBeenSent: Bool)
+        /// - Parameter isUnknownName: Whether a resolver reported that the name does not exist.
+        case failure(
+            HTTPDNSClientError.Code,
+            HTTPDNSClientError.Phase,
+            mayHaveBeenSent: Bool,
+            isUnknownName: Bool = false
+        )
     }
 
     let policy: HTTPDNSClient.RetryPolicy
@@ -242,6 +254,10 @@ struct RetryRun {
             || request.headerFields.contains { RetryRun.idempotencyKey == $0.name && !$0.value.isEmpty }
     }
 
+    /// The shortest pause of a request that waits for the network, whatever its policy says: a network that comes back is
+    /// found soon enough, and tries without a pause would take a core and flood the network.
+    static let leastNetworkPause: Duration = .milliseconds(100)
+
     private static let idempotencyKey = HTTPField.Name("Idempotency-Key")
 
     /// Returns the wait before the next try; nil when there is none.
@@ -259,8 +275,10 @@ struct RetryRun {
     ) -> Duration? {
         waitsForNetwork = !isBodySpent && elapsed < policy.networkWait && RetryRun.isUnconnected(outcome)
         if waitsForNetwork {
-            // At least half of the bound: without a jitter of its own, the wait could be a busy loop.
-            let wait = min(backoff(0.5 + random / 2, after: networkTries), policy.networkWait - elapsed)
+            let rest = policy.networkWait - elapsed
+            var wait = max(backoff(0.5 + random / 2, after: networkTries), RetryRun.leastNetworkPause)
+            // The last try is at the end of the time, and not shortly after another one.
+            if rest - wait < RetryRun.leastNetworkPause { wait = rest }
             networkTries += 1
             if let left, wait >= left { return nil }
             return wait
@@ -280,15 +298,17 @@ struct RetryRun {
     private func wants(_ outcome: Outcome) -> Bool {
         switch outcome {
         case .status(let status, _): isIdempotent && policy.statuses.contains(status)
-        case .failure(let code, let phase, let mayHaveBeenSent):
+        case .failure(let code, let phase, let mayHaveBeenSent, _):
             // A request that waited too long in a queue would only make the queue longer.
             policy.errors.contains(code) && phase != .total && phase != .queue && (isIdempotent || !mayHaveBeenSent)
         }
     }
 
-    /// Whether no address accepted a connection, so that nothing was sent.
+    /// Whether no address accepted a connection, so that nothing was sent. A name that does not exist is no outage of the network.
     private static func isUnconnected(_ outcome: Outcome) -> Bool {
-        guard case .failure(let code, let phase, mayHaveBeenSent: false) = outcome else { return false }
+        guard case .failure(let code, let phase, mayHaveBeenSent: false, isUnknownName: false) = outcome else {
+            return false
+        }
         return code == .connectFailed || code == .proxyUnreachable || code == .resolveFailed
             || code == .timedOut && (phase == .connect || phase == .resolve)
     }

@@ -12,7 +12,11 @@ enum FailureReport {
         var lines = ["\(style.bad("resolve-test:")) \(PrintableText.line(failure.message))\(hint)"]
         if isVerbose {
             lines += failure.providerAttempts.map { "  \(PrintableText.line("\($0)"))" }
-            lines += failure.attempts.map { "  \(PrintableText.line("\($0)"))" }
+            var attempts = failure.attempts.map { "  \(PrintableText.line("\($0)"))" }
+            if failure.attemptsLeftOut > 0 {
+                attempts.insert("  (\(failure.attemptsLeftOut) attempts left out)", at: attempts.count / 2)
+            }
+            lines += attempts
             if failure.requestMayHaveBeenSent == true {
                 lines.append("  the origin may have seen the request")
             }
@@ -36,6 +40,7 @@ enum FailureReport {
         }
         if !failure.attempts.isEmpty {
             members["attempts"] = .array(failure.attempts.map(attempt))
+            if failure.attemptsLeftOut > 0 { members["attemptsLeftOut"] = .integer(failure.attemptsLeftOut) }
         }
         if !failure.providerAttempts.isEmpty {
             members["providers"] = .array(failure.providerAttempts.map(ProviderAttemptReport.json))

@@ -102,6 +102,50 @@ struct RetryRunTests {
         }
     }
 
+    private func waits(_ wait: Duration, delay: Duration, took: Duration = .zero) throws -> [Duration] {
+        var policy = HTTPDNSClient.RetryPolicy.never
+        (policy.delay, policy.maximumDelay, policy.networkWait) = (delay, max(delay, .milliseconds(400)), wait)
+        var run = RetryRun(policy, try request(.post))
+        var (elapsed, waits) = (Duration.zero, [Duration]())
+        while let wait = run.next(after: Self.unsent, isBodySpent: false, elapsed: elapsed, left: nil, random: 0),
+            waits.count < 100
+        {
+            waits.append(wait)
+            elapsed += wait + took
+        }
+        return waits
+    }
+
+    @Test("A wait for the network pauses 100 ms at least, whatever the delay is")
+    func networkPause() throws {
+        let pause = Duration.milliseconds(100)
+        #expect(try waits(.milliseconds(350), delay: .zero) == [pause, pause, .milliseconds(150)])
+        #expect(try waits(.seconds(1), delay: .microseconds(1)).count == 10)
+        #expect(try waits(.seconds(1), delay: .milliseconds(400)) == Array(repeating: .milliseconds(200), count: 5))
+        // The last try is at the end of the time.
+        #expect(try waits(.milliseconds(30), delay: .zero) == [.milliseconds(30)])
+        #expect(try waits(.milliseconds(230), delay: .zero, took: .milliseconds(60)) == [pause, .milliseconds(70)])
+    }
+
+    @Test("A name that does not exist is not waited for, and a failed resolution is")
+    func unknownName() throws {
+        for isUnknownName in [true, false] {
+            for code in [HTTPDNSClientError.Code.resolveFailed, .proxyUnreachable] {
+                var policy = HTTPDNSClient.RetryPolicy.never
+                policy.networkWait = .seconds(60)
+                var run = RetryRun(policy, try request(.get))
+                let outcome = RetryRun.Outcome.failure(
+                    code,
+                    .resolve,
+                    mayHaveBeenSent: false,
+                    isUnknownName: isUnknownName
+                )
+                let wait = run.next(after: outcome, isBodySpent: false, left: nil, random: 0)
+                #expect((wait == nil) == isUnknownName, "\(code)")
+            }
+        }
+    }
+
     @Test("No wait reaches beyond the call's time")
     func deadline() throws {
         let get = try request(.get)

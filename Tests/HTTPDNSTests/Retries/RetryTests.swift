@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
@@ -9,6 +8,8 @@ import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing
+
+@testable import HTTPDNS
 
 /// Row 59 of the acceptance list.
 @Suite("Retries", .timeLimit(.minutes(10)))
@@ -207,6 +208,40 @@ struct RetryTests {
             rig.clock.advance(by: .seconds(10))
         }
         #expect(try await answer.status == .ok && rig.wire.requests.count == 4)
+    }
+
+    @Test("A name that does not exist fails at once, whatever time waits for the network")
+    func unknownName() async throws {
+        let rig = try Rig { $0.retries.networkWait = .seconds(600) }
+        for host in ["none.test", "none.example"] {
+            let error = await clientError { try await rig.client.get("https://\(host)/") }
+            #expect(error?.code == .resolveFailed && error?.retries == 0, "\(error as Any)")
+        }
+    }
+
+    @Test("An error keeps the first and the last 64 attempts of a long wait")
+    func boundedTrail() async throws {
+        let numbers = Lock(0)
+        let wire = ScriptedWire { _, number in
+            numbers.withLock { $0 = number }
+            var failure = Self.refused
+            failure.endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 1), port: UInt16(number + 1))
+            throw failure
+        }
+        let rig = try Rig(wire: wire) {
+            $0.retries = .never
+            $0.retries.delay = .zero
+            $0.retries.networkWait = .seconds(20)
+        }
+        async let answer = clientError { try await rig.client.get("https://map.test/") }
+        for _ in 0..<200 {
+            await rig.clock.sleepers(atLeast: 1)
+            rig.clock.advance(by: .milliseconds(100))
+        }
+        let error = try #require(await answer)
+        let ports = error.attempts.map { Int($0.endpoint.port) }
+        #expect(numbers.withLock { $0 } == 200 && error.retries == 200)
+        #expect(ports == Array(1...64) + Array(138...201) && error.attemptsLeftOut == 73)
     }
 
     @Test("A sent POST is not sent again when an interceptor's error hides the sending")

@@ -38,6 +38,17 @@ struct FailureReportTests {
         )
     }
 
+    @Test("Attempts that an error left out are counted in their place")
+    func leftOut() throws {
+        var failure = try failure()
+        failure.attempts += failure.attempts
+        failure.attemptsLeftOut = 9
+        let attempt = "  203.0.113.7:443 tls: certificate is for other.test (12 ms)\n"
+        let text = FailureReport.text(failure, isVerbose: true, style: .plain)
+        #expect(text.hasSuffix(attempt + "  (9 attempts left out)\n" + attempt), "\(text)")
+        #expect(FailureReport.json(failure).oneLine.contains("\"attemptsLeftOut\":9,"))
+    }
+
     @Test("A failure in JSON is one object with all that a program needs")
     func json() throws {
         #expect(
