@@ -283,6 +283,8 @@ struct HopConstraints: Sendable {
     var hasCrossedSites = false
     /// Whether the hop repeats an earlier one, after a failure or an error response.
     var isRetry = false
+    /// Whether the hop was repeated because a loop of the transport could not send it.
+    var isOnAnotherLoop = false
     /// The endpoint of the try before, which a retry does not prefer.
     var failedEndpoint: HTTPDNSEndpoint?
     /// The time, on the resolver's clock, before which answers of providers are too old for this hop.

@@ -45,6 +45,11 @@ extension Pipeline {
                 return try await sendAgain(plain, context, afterExpectationOf: response)
             }
         }
+        if loops > 1, case .failure(let error) = first, !context.constraints.isOnAnotherLoop,
+            Pipeline.isForAnotherLoop(error), !request.body.isSpent, !gate.isClosed
+        {
+            return try await sendOnAnotherLoop(request, context, after: first)
+        }
         let policy = request.own?.options.retries.inheriting(from: retries) ?? retries
         guard policy.limit > 0 || policy.networkWait > .zero, !request.options.stopsBeforeSending else {
             return try first.get()
@@ -63,6 +68,33 @@ extension Pipeline {
         var trail = RetryTrail()
         trail.add(.success(refused))
         try await refused.body.drain()
+        context.rewritten = nil
+        context.call.nextHop(after: request)
+        let result: Result<HTTPDNSClient.Response, any Error>
+        do {
+            result = .success(try await sendAgain(request, context))
+        } catch {
+            result = .failure(error)
+        }
+        return try trail.completed(result).get()
+    }
+
+    /// Whether a loop could not send a request for a reason of its own. It gets none for a while, and nothing was sent.
+    private static func isForAnotherLoop(_ error: any Error) -> Bool {
+        guard let error = error as? HTTPDNSClientError, !error.requestMayHaveBeenSent else { return false }
+        return (error.underlying as? TransferFailure)?.lacksSocket == true
+    }
+
+    /// Sends a hop once more, by another loop. It is no retry: another loop may have a connection that waits for it.
+    private func sendOnAnotherLoop(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        after first: Result<HTTPDNSClient.Response, any Error>
+    ) async throws -> HTTPDNSClient.Response {
+        var context = context
+        var trail = RetryTrail()
+        trail.add(first)
+        context.constraints.isOnAnotherLoop = true
         context.rewritten = nil
         context.call.nextHop(after: request)
         let result: Result<HTTPDNSClient.Response, any Error>

@@ -106,6 +106,8 @@ final class Pipeline: Sendable {
     /// of its transport. Empty when connections are not limited.
     let admissions: [Admission]
     let member = Admission.Member()
+    /// The number of loops of the transport.
+    let loops: Int
 
     init(
         _ configuration: HTTPDNSClient.Configuration,
@@ -115,6 +117,7 @@ final class Pipeline: Sendable {
         loops: Int = 1
     ) {
         admissions = [Admission(configuration.connections, loops: loops), sharedAdmission].compactMap(\.self)
+        self.loops = loops
         self.rewriter = rewriter
         self.sender = sender
         processInterceptors = configuration.processInterceptors

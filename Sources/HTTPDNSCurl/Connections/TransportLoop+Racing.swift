@@ -220,7 +220,7 @@ extension TransportLoop {
     func noteFailure(of handle: EasyHandle, _ error: any Error) {
         guard var failure = error as? TransferFailure else { return }
         // Reasons of this process and loop: the others may have what this one lacks, such as open connections.
-        if failure.code == .trustRootsMissing || [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(handle.socketError) {
+        if failure.code == .trustRootsMissing || TransferFailure.isLack(handle.socketError) {
             mailbox.shared.loopFailed(mailbox.index, isStarted: true)
         }
         // The request was sent on the earlier connection.

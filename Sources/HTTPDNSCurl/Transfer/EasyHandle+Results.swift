@@ -159,7 +159,9 @@ extension EasyHandle {
         switch code {
         case CURLE_COULDNT_CONNECT:
             if socketError != 0 {
-                return failure(.connectFailed, .connect, "no socket: \(systemErrorText(socketError))")
+                var failure = failure(.connectFailed, .connect, "no socket: \(systemErrorText(socketError))")
+                failure.lacksSocket = TransferFailure.isLack(socketError)
+                return failure
             }
             let number = long(CURLINFO_OS_ERRNO)
             return failure(.connectFailed, .connect, number == 0 ? "connection failed" : systemErrorText(Int32(number)))

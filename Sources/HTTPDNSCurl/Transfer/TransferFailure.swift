@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import Glibc
 package import HTTPDNSPrimitives
 
 /// The failure of a transfer. It never contains a pin name or a header's value.
@@ -98,6 +99,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
     package var curlCode: Int32 = 0
     /// The error thrown by the stream of the request body.
     package var cause: Cause?
+    /// Whether the loop could not open a socket for lack of descriptors or memory. Another loop may have a connection.
+    package var lacksSocket = false
 
     package init(code: Code, phase: Phase, message: String) {
         self.code = code
@@ -115,6 +118,9 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
             message: "no descriptor for the loop: \(systemErrorText(number)); raise the limit of open files (ulimit -n)"
         )
     }
+
+    /// Whether an error number of socket(2) means that the process has no room for another socket.
+    static func isLack(_ number: Int32) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(number) }
 
     /// - Parameter number: The error number of epoll_ctl(2).
     static func notWatched(_ number: Int32) -> TransferFailure {

@@ -244,6 +244,30 @@ struct RetryTests {
         #expect(ports == Array(1...64) + Array(138...201) && error.attemptsLeftOut == 73)
     }
 
+    @Test("A request that one of several loops could not send is sent by another, once", arguments: [1, 2])
+    func anotherLoop(loops: Int) async throws {
+        var failure = Self.refused
+        failure.lacksSocket = true
+        for failures in [1, 2] {
+            let wire = ScriptedWire { [failure] request, number in
+                if number < failures { throw failure }
+                return .ok(from: request)
+            }
+            let rig = try Rig(wire: wire)
+            let pipeline = Pipeline(
+                rig.configuration,
+                rewriter: rig.client.pipeline.rewriter,
+                sender: wire,
+                loops: loops
+            )
+            let request = HTTPDNSClient.Request(method: .post, url: "https://map.test/", body: .text("x"))
+            let error = await clientError { try await pipeline.call(request) }
+            #expect(wire.requests.count == (loops == 1 ? 1 : 2))
+            #expect((error == nil) == (loops == 2 && failures == 1), "\(error as Any)")
+            #expect(error?.retries ?? 0 == 0)
+        }
+    }
+
     @Test("A sent POST is not sent again when an interceptor's error hides the sending")
     func hiddenSending() async throws {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.lost }) {
