@@ -14,6 +14,8 @@ struct PoolQuery: Sendable {
         case failed(HTTPDNSProviderError)
         /// It was canceled.
         case canceled
+        /// It was canceled before anything was sent.
+        case unsent
     }
 
     /// The purpose of a query.
@@ -45,6 +47,9 @@ struct PoolQuery: Sendable {
     var sentAt: MonotonicTime?
     /// Whether its outcome is known. It keeps its slot until the provider returns.
     var isEnded = false
+
+    /// Whether it has taken a hedge from the budget.
+    var isBudgetedHedge = false
 
     /// Whether it was ended for queries that waited for its slot.
     var madeRoom = false
@@ -83,7 +88,7 @@ struct PoolQuery: Sendable {
     /// Evaluates a result.
     func verdict(_ result: Result) -> Verdict {
         switch result {
-        case .canceled: return .canceled
+        case .canceled, .unsent: return .canceled
         case .failed(let error): return .failed(error)
         case .answered(let answer):
             let reading = AnswerReading(answer, families: question.families)

@@ -66,11 +66,21 @@ extension PoolSelector {
                 member.health.standing(at: now) <= .suspect && (waiting == nil || member.hasFreePlace)
             }
             if let next {
-                if waiting == nil, let later = hedgeWithoutBudget(ask, at: now) {
-                    asks[id]?.hedgeAt = later
+                var isBudgeted = false
+                if waiting == nil {
+                    switch mayHedge(ask, at: now) {
+                    case .always: break
+                    case .byBudget: isBudgeted = true
+                    case .later(let time):
+                        asks[id]?.hedgeAt = time
+                        return
+                    }
+                }
+                if self.ask(next, id, .hedge, at: now, &actions) {
+                    if isBudgeted, let query = asks[id]?.latest { queries[query]?.isBudgetedHedge = true }
                     return
                 }
-                if self.ask(next, id, .hedge, at: now, &actions) { return }
+                if isBudgeted { hedgeBudget.giveBack() }
                 continue
             }
             // The next check is after as long as it has waited: thousands may be in one queue.
@@ -80,17 +90,25 @@ extension PoolSelector {
         }
     }
 
+    /// The decision about a hedge.
+    private enum HedgePermission {
+        case always
+        /// One was taken from the budget.
+        case byBudget
+        /// The budget is empty; it is to be checked again at that time.
+        case later(MonotonicTime)
+    }
+
     /// Takes a hedge from the budget.
     ///
     /// A provider without an answer for four delays counts as unavailable rather than slow, and hedging away from it needs no
     /// budget.
-    /// - Returns: The time to check again when the budget is empty; nil to hedge.
-    private mutating func hedgeWithoutBudget(_ ask: PoolRequest, at now: MonotonicTime) -> MonotonicTime? {
-        guard let query = ask.latest.flatMap({ queries[$0] }) else { return nil }
+    private mutating func mayHedge(_ ask: PoolRequest, at now: MonotonicTime) -> HedgePermission {
+        guard let query = ask.latest.flatMap({ queries[$0] }) else { return .always }
         let health = members[query.member].health
         let isDown = health.silence(at: now).map { $0 >= health.hedgeDelay * 4 } ?? false
-        if isDown || hedgeBudget.take() { return nil }
-        return now + health.hedgeDelay
+        if isDown { return .always }
+        return hedgeBudget.take() ? .byBudget : .later(now + health.hedgeDelay)
     }
 
     /// Sets the time of the next hedge, from the sending of a query or its joining the queue.
@@ -300,6 +318,7 @@ extension PoolSelector {
     mutating func unqueue(_ id: PoolQuery.ID) {
         guard let query = queries.removeValue(forKey: id) else { return }
         members[query.member].leaveQueue(id)
+        if query.isBudgetedHedge { hedgeBudget.giveBack() }
     }
 
     private func reasonNotToAsk(_ number: Int, at now: MonotonicTime) -> String {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSPrimitives
+internal import Synchronization
 
 /// The state of all requests to a pool: the queries in flight, waiting and abandoned.
 ///
@@ -137,6 +138,10 @@ struct PoolSelector: Sendable {
         at now: MonotonicTime
     ) -> [Action] {
         var actions: [Action] = []
+        if case .unsent = result, let query = queries[id] {
+            members[query.member].giveBackQuery()
+            if query.isBudgetedHedge { hedgeBudget.giveBack() }
+        }
         end(id, result, jitter: jitter, at: now, &actions)
         free(id, at: now, &actions)
         return actions
@@ -288,7 +293,7 @@ struct PoolSelector: Sendable {
     private mutating func free(_ id: PoolQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard let query = queries.removeValue(forKey: id), query.sentAt != nil else { return }
         var madeRoom = query.madeRoom
-        while let next = members[query.member].free(madeRoom: madeRoom) {
+        while let (next, wasPostponed) = members[query.member].free(madeRoom: madeRoom) {
             madeRoom = false
             guard let waiting = queries[next], let ask = waiting.ask, let request = asks[ask] else { continue }
             if now >= request.assignment.deadline {
@@ -299,11 +304,32 @@ struct PoolSelector: Sendable {
                 }
                 asks[ask]?.assignment.deadline = later
             }
+            // The first in the queue has the least time left. Under overload, answers would all come too late.
+            if !wasPostponed,
+                now + members[query.member].usualTime
+                    > end(of: waiting, asks[ask]?.assignment ?? request.assignment, at: now)
+            {
+                members[query.member].postpone(next)
+                continue
+            }
             send(next, at: now, &actions)
             if asks[ask]?.latest == next { timeHedge(ask, after: next, at: now) }
             if let wakeAt = asks[ask]?.wakeAt { actions.append(.wake(ask, at: wakeAt)) }
             return
         }
+    }
+
+    /// Returns the time until which the answer to a waiting query is of use, if it is sent now.
+    private func end(
+        of query: PoolQuery,
+        _ assignment: ProviderPool.PoolAttempt,
+        at now: MonotonicTime
+    ) -> MonotonicTime {
+        let end = assignment.patientUntil.map { min(query.deadline + (now - query.startedAt), $0) }
+        return min(
+            max(assignment.deadline, end ?? assignment.deadline),
+            assignment.demand?.end ?? MonotonicTime(nanoseconds: .max)
+        )
     }
 
     /// Returns the time until which a request waits past its deadline; nil when it does not.
@@ -408,4 +434,20 @@ struct HedgeBudget: Sendable {
         tenths -= 10
         return true
     }
+
+    /// Returns a hedge that was not sent.
+    mutating func giveBack() { tenths = min(tenths + 10, HedgeBudget.most) }
+}
+
+/// The latest end of the calls that wait for a lookup. A lookup continues without them, for later ones; its queries then wait
+/// behind those that a call still waits for.
+final class LookupDemand: Sendable {
+    private let latest: Atomic<Int64>
+
+    init(until end: MonotonicTime) { latest = Atomic(end.nanoseconds) }
+
+    var end: MonotonicTime { MonotonicTime(nanoseconds: latest.load(ordering: .relaxed)) }
+
+    /// Adds a call.
+    func extend(until end: MonotonicTime) { latest.max(end.nanoseconds, ordering: .relaxed) }
 }

@@ -24,6 +24,8 @@ struct PooledProvider: Sendable {
     var held: [PoolRequest.ID] = []
     private var budget: QueryBudget?
     private var waiting = ArrivalQueue<UInt64>()
+    /// The queries that wait behind all others, because the calls that want their answers will have ended.
+    private var postponed = ArrivalQueue<UInt64>()
     private(set) var inFlight = 0
     /// The number of queries that were ended for waiting ones, and whose slots are not free yet.
     private var makingRoom = 0
@@ -67,6 +69,14 @@ struct PooledProvider: Sendable {
 
     var name: String { provider.name }
     var hasFreePlace: Bool { inFlight < maximumInFlight }
+    private var queued: Int { waiting.count + postponed.count }
+
+    /// The time in which it probably answers a query; zero before the first answer.
+    var usualTime: Duration {
+        let latency = health.latency
+        guard let mean = latency.mean else { return .zero }
+        return latency.percentile95.map { min($0, mean * 2) } ?? mean
+    }
 
     func hasBudget(at now: MonotonicTime) -> Bool { budget?.hasOne(at: now) ?? true }
 
@@ -88,29 +98,36 @@ struct PooledProvider: Sendable {
 
     /// Ends a query's claim to its slot, if a query waits that no other slot is promised to.
     mutating func makeRoom() -> Bool {
-        guard waiting.count > makingRoom else { return false }
+        guard queued > makingRoom else { return false }
         makingRoom += 1
         return true
     }
 
     /// Frees the slot of a query that was sent, and gives it to the one that has waited longest.
     /// - Parameter madeRoom: Whether the query was ended for waiting ones.
-    /// - Returns: The query to be sent now.
-    mutating func free(madeRoom: Bool) -> UInt64? {
+    /// - Returns: The query to be sent now, and whether it was postponed.
+    mutating func free(madeRoom: Bool) -> (query: UInt64, wasPostponed: Bool)? {
         inFlight -= 1
         if madeRoom { makingRoom -= 1 }
-        guard hasFreePlace, let next = waiting.popFirst() else { return nil }
+        guard hasFreePlace else { return nil }
+        let first = waiting.popFirst()
+        guard let next = first ?? postponed.popFirst() else { return nil }
         inFlight += 1
-        return next
+        return (next, first == nil)
     }
 
-    /// Removes a query that was not sent from the queue.
+    /// Puts a query that has its slot behind all others. Its slot is freed next.
+    mutating func postpone(_ query: UInt64) { postponed.append(query) }
+
+    /// Removes a query that was not sent, and that may wait in the queue.
     mutating func leaveQueue(_ query: UInt64) {
-        if waiting.remove(query) { budget?.giveBack() }
+        if !waiting.remove(query) { postponed.remove(query) }
+        budget?.giveBack()
     }
 
-    /// Returns the token of a query whose name was sent with that of another one.
-    mutating func shareQuery() { budget?.giveBack() }
+    /// Returns the token of a query that was not sent to the service: its name was sent with that of another one, or its task had
+    /// not begun when it was canceled.
+    mutating func giveBackQuery() { budget?.giveBack() }
 
     mutating func sent(_ query: UInt64, isProbe: Bool, at now: MonotonicTime) {
         queries += 1
@@ -136,7 +153,7 @@ struct PooledProvider: Sendable {
             successes: successes,
             failures: failures,
             inFlight: inFlight,
-            queued: waiting.count,
+            queued: queued,
             queries: queries
         )
     }

@@ -28,6 +28,8 @@ final class ProviderPool: Sendable {
         /// The time until which the request waits for a slot past its deadline while its provider answers others. The time up
         /// to the deadline then counts from the sending on, because a wait for a slot is no slowness of the provider.
         var patientUntil: MonotonicTime?
+        /// The calls that want the answer; nil when it is of use until the deadline.
+        var demand: LookupDemand?
     }
 
     /// A definite answer.
@@ -386,7 +388,7 @@ final class ProviderPool: Sendable {
 
     private func result(of query: PoolQuery, at provider: any HTTPDNSProvider) async -> PoolQuery.Result {
         // On a busy machine a query may be abandoned before its task begins.
-        if Task.isCancelled { return .canceled }
+        if Task.isCancelled { return .unsent }
         do {
             if let batch = query.batch {
                 return .answeredBatch(try await provider.resolve(query.question, batch: batch))
@@ -395,7 +397,7 @@ final class ProviderPool: Sendable {
                 return .answered(try await provider.resolve(query.question))
             }
             let answer = try await gathering.answer(to: query.question) {
-                guarded.withLock { $0.team.members[query.member].shareQuery() }
+                guarded.withLock { $0.team.members[query.member].giveBackQuery() }
             }
             return .answered(answer)
         } catch is CancellationError {

@@ -55,7 +55,7 @@ extension HTTPDNSResolver {
         let configuration = settings.resolving.configuration
         let limit = min(question.timeLimit ?? configuration.timeLimit, configuration.timeLimit)
         let staleAfter = configuration.cache.staleAfter
-        let inquiry = inquiry(for: name, by: settings)
+        var inquiry = inquiry(for: name, by: settings)
         if inquiry.route == nil, name.host.isOutsideDNS {
             throw HTTPDNSResolver.Error.outsideDNS(name.host).seen(from: question, through: name.mappingTrace)
         }
@@ -88,6 +88,9 @@ extension HTTPDNSResolver {
                 at: started,
                 mayStart: flightBudget.take
             )
+            if let place, !place.starts {
+                state.flights.work(of: place.seat.flight)?.demand?.extend(until: started + limit)
+            }
             let isBegun = place.map { state.flights.isBegun($0.seat.flight) } ?? true
             let flightStart = state.flights.startTime(name.key, epoch: epoch) ?? started
             return Step(finding: finding, place: place, isBegun: isBegun, flightStart: flightStart)
@@ -112,7 +115,10 @@ extension HTTPDNSResolver {
             throw HTTPDNSResolver.Error.overloaded(question.host.description)
         }
         if !isRepeated { counting.count(place.starts ? AnswerCount.miss : .joined) }
-        if place.starts { start(inquiry, place.seat.flight) }
+        if place.starts {
+            if limit < configuration.timeLimit { inquiry.demand = LookupDemand(until: started + limit) }
+            start(inquiry, place.seat.flight)
+        }
         // A shutdown between the first check and the registration of the waiter would not find the waiter.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
         // The same holds for a turn of the kill switch since the decision.

@@ -24,7 +24,7 @@ extension HTTPDNSResolver {
             guard let result = await self.fly(sparingly: inquiry, hurry, until: deadline) else { return }
             self.land(result, inquiry, flight, isRefresh: isRefresh)
         }
-        let work = FlightWork(task: task, hurry: hurry)
+        let work = FlightWork(task: task, hurry: hurry, demand: inquiry.demand)
         cache.shard(for: inquiry.key).state.withLock { $0.flights.attach(work, to: flight) }?.cancel()
     }
 
@@ -123,13 +123,15 @@ extension HTTPDNSResolver {
         )
         query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
         query.wantsHTTPSRecords = route.usesHTTPSRecords && !inquiry.completesAnswer
-        return ProviderPool.PoolAttempt(
+        var attempt = ProviderPool.PoolAttempt(
             providers: names,
             order: route.order,
             wantsSecondOpinion: route.wantsSecondOpinion && !inquiry.completesAnswer,
             query: query,
             deadline: deadline
         )
+        attempt.demand = inquiry.demand
+        return attempt
     }
 
     /// Returns whether addresses from a source are cached that may be served, within their lifetime or past it.
@@ -421,6 +423,7 @@ struct FlightWork: Sendable {
     let task: Task<Void, Never>
     /// Delivered when the system resolver is to be queried now, for a route with the system resolver as fallback.
     let hurry: OneShot<Void>
+    let demand: LookupDemand?
 
     func cancel() { task.cancel() }
 }

@@ -59,6 +59,8 @@ struct UpstreamLookup: Sendable {
     var route: HTTPDNSRoute?
     /// The reason that no provider is queried, when none is.
     var systemOnlyReason: SystemOnlyReason?
+    /// The calls that wait for it; nil for a lookup that has the resolver's whole limit, or that no call waits for.
+    var demand: LookupDemand?
 
     var host: HTTPDNSName { key.host }
 

@@ -158,6 +158,100 @@ struct TeamLimitsTests {
         #expect(team.text(next) == "a at 20 ms: addresses")
     }
 
+    /// The limit of a provider that is offered half as much again, and the time of the calls.
+    enum Overload: CaseIterable, Sendable {
+        case slots, slotsOfShortCalls, rate, rateAndSlots
+    }
+
+    /// 40 queries a second are the limit, by 8 slots of 200 ms on average, or by the rate.
+    @Test("At 150 % of a provider's limit with deadlines, 80 % of the limit is answered", arguments: Overload.allCases)
+    func overload(_ overload: Overload) throws {
+        let latencies = Lock(SplitMix(seed: 7))
+        var limits = HTTPDNSResolver.Configuration.ProviderLimits()
+        if overload != .rate { limits.maximumInFlight = 8 }
+        if overload == .rate || overload == .rateAndSlots { limits.queriesPerSecond = 40 }
+        let (mean, limit): (Double, Duration) = overload == .rateAndSlots ? (0.19, .seconds(1)) : (0.2, .seconds(1))
+        var team = TeamSimulation(
+            [
+                (
+                    "a",
+                    { query, now in
+                        let share = 0.5 + latencies.withLock { Double($0.next() >> 11) / Double(1 << 53) }
+                        return Simulation.answering(after: .seconds(mean * share))(query, now)
+                    }
+                )
+            ],
+            limits: ["a": limits]
+        )
+        var ids: [(id: PoolRequest.ID, at: Duration)] = []
+        for number in 0..<3600 {
+            let id =
+                overload == .slotsOfShortCalls
+                ? try team.ask(host: "n\(number).test", limit: .seconds(5), wantedFor: limit)
+                : try team.ask(host: "n\(number).test", limit: limit)
+            ids.append((id, team.elapsed))
+            team.run(for: .seconds(1) / 60)
+        }
+        let inTime = ids.count { id, began in
+            guard let (ending, at) = team.endings[id], case .outcome(.answered) = ending else { return false }
+            return at <= began + limit
+        }
+        #expect(inTime >= 60 * 32, "\(inTime) of \(60 * 40)")
+    }
+
+    @Test("A lookup without waiting calls is sent behind those that calls wait for")
+    func postponed() throws {
+        var team = TeamSimulation(
+            [("a", Simulation.answering(after: .milliseconds(100)))],
+            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
+        )
+        // The provider's usual time becomes known.
+        try team.ask()
+        team.run(for: .milliseconds(100))
+        try team.ask()
+        let abandoned = try team.ask(host: "b.test", wantedFor: .milliseconds(150))
+        let wanted = try team.ask(host: "c.test", wantedFor: .seconds(2))
+        team.run(for: .seconds(1))
+        #expect(team.text(wanted) == "a at 300 ms: addresses")
+        #expect(team.text(abandoned) == "a at 400 ms: addresses")
+    }
+
+    @Test("A hedge that was not sent is given back to the budget")
+    func hedgeGivenBack() throws {
+        for isOverBudget in [true, false] {
+            var limits = HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)
+            if isOverBudget { limits.queriesPerSecond = 0.001 }
+            var team = TeamSimulation(
+                [
+                    ("a", Simulation.answering(after: .milliseconds(80))),
+                    ("b", Simulation.answering(after: .seconds(10))),
+                ],
+                limits: ["b": limits]
+            )
+            // The slot of b is taken, or its budget is spent.
+            try team.ask(["b"], limit: .seconds(20))
+            try team.ask()
+            team.run(for: .milliseconds(100))
+            var taken = 0
+            while team.state.hedgeBudget.take() { taken += 1 }
+            #expect(taken == 10, "over budget: \(isOverBudget)")
+        }
+    }
+
+    @Test("A query that is canceled before it is sent is not charged to the budget")
+    func unsent() throws {
+        var team = TeamSimulation(
+            [("a", { _, _ in (.zero, .unsent) })],
+            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: 2)]
+        )
+        for _ in 0..<5 {
+            team.leave(try team.ask())
+            #expect(team.state.mayAsk(["a"], at: team.now))
+            team.run(for: .microseconds(1))
+        }
+        #expect(team.sentTo("a") == 5)
+    }
+
     @Test("A query that ignores cancellation holds its slot only for a while")
     func stubborn() throws {
         var team = TeamSimulation(

@@ -73,7 +73,8 @@ struct TeamSimulation {
         secondOpinion: Bool = false,
         explores: Bool = false,
         limit: Duration = .seconds(3),
-        patience: Duration? = nil
+        patience: Duration? = nil,
+        wantedFor: Duration? = nil
     ) throws -> PoolRequest.ID {
         let query = HTTPDNSProviderQuery(host: try HTTPDNSName(host), families: .v4, timeLimit: .zero)
         var assignment = ProviderPool.PoolAttempt(
@@ -84,6 +85,7 @@ struct TeamSimulation {
             deadline: now + limit
         )
         assignment.patientUntil = patience.map { now + $0 }
+        assignment.demand = wantedFor.map { LookupDemand(until: now + $0) }
         let (id, actions) = state.begin(assignment, explores: explores, at: now)
         take(actions)
         return id
