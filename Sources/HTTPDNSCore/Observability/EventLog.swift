@@ -86,7 +86,7 @@ struct EventLog: Sendable {
 }
 
 /// The causes that were logged already. Their number is limited: there are few codes, and further invented ones are not logged.
-private final class SeenCauses: Sendable {
+final class SeenCauses: Sendable {
     private static let limit = 64
 
     private let causes = Lock<Set<String>>([])

@@ -13,6 +13,8 @@ package final class ResolverObservation: Sendable {
 
     private let timeSource: any TimeSource
     private let log: EventLog?
+    private let logger: Logger?
+    private let unknownDomains = SeenCauses()
 
     /// - Parameters:
     ///   - providers: The names of the providers, in the order of their numbers.
@@ -21,6 +23,7 @@ package final class ResolverObservation: Sendable {
         counting = ResolverCounting(providers: providers)
         self.timeSource = timeSource
         log = logger.map(EventLog.init)
+        self.logger = logger
     }
 
     /// The public sequence of events.
@@ -41,6 +44,16 @@ package final class ResolverObservation: Sendable {
         fill(&event)
         broadcast.send(event)
         log?.write(event)
+    }
+
+    /// Logs, once for each domain, that the route for all names does not cover a name, because its top-level domain is not in the
+    /// list. Never under a lock.
+    func noteUnknown(topLevelDomain domain: Substring, of host: HTTPDNSName) {
+        guard let logger, logger.logLevel <= .info, unknownDomains.insert(String(domain)) else { return }
+        logger.info(
+            "names below an unknown top-level domain go to the system resolver",
+            metadata: ["domain": "\(domain)", "host": "\(host)", "list": "\(RootZone.version)"]
+        )
     }
 
     /// Ends the iterations of all listeners. Idempotent.

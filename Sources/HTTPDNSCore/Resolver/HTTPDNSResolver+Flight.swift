@@ -16,6 +16,11 @@ extension HTTPDNSResolver {
         until deadline: MonotonicTime? = nil,
         hurries: Bool = false
     ) {
+        if inquiry.systemOnlyReason == .internalName,
+            let domain = inquiry.settings.routes.unknownTopLevelDomain(of: inquiry.host)
+        {
+            observation.noteUnknown(topLevelDomain: domain, of: inquiry.host)
+        }
         let hurry = OneShot<Void>()
         if hurries { hurry.deliver(()) }
         // A detached task: it serves all waiters. So it must neither end with the first caller nor inherit its task-local

@@ -81,6 +81,16 @@ package struct RouteTable: Sendable {
         host.isInternal || isInternal(host.description[...]) || host.zonesAbove.contains(where: isInternal)
     }
 
+    /// Returns the last label of a name that the route for all names does not decide about, only because the label is in no
+    /// list of top-level domains; nil for other names. It may be a domain that is newer than the list.
+    func unknownTopLevelDomain(of host: HTTPDNSName) -> Substring? {
+        guard any != nil, !host.isInternal, let zone = Array(host.zonesAbove).last,
+            !zone.utf8.contains(UInt8(ascii: ".")), suffixes[zone] == nil, !RootZone.contains(zone),
+            !internalZones.contains(host.description[...]), !host.zonesAbove.contains(where: internalZones.contains)
+        else { return nil }
+        return zone
+    }
+
     private func isInternal(_ zone: Substring) -> Bool {
         internalZones.contains(zone) || !zone.utf8.contains(UInt8(ascii: ".")) && !RootZone.contains(zone)
     }

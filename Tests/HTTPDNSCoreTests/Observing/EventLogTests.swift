@@ -45,6 +45,23 @@ struct EventLogTests {
         #expect(log.events.count == 3)
     }
 
+    @Test("An unknown top-level domain that keeps names from the route for all is logged once")
+    func unknownDomain() async throws {
+        var configuration = HTTPDNSResolver.Configuration()
+        configuration.logger = log.logger(.info)
+        configuration.providers = [ScriptedProvider()]
+        configuration.routes = [
+            HTTPDNSRoute(.any, .providers(["scripted"], fallback: .none)),
+            HTTPDNSRoute(try .init("*.own"), .providers(["scripted"], fallback: .none)),
+        ]
+        let resolver = try HTTPDNSResolver(configuration, systemResolver: ScriptedSystemResolver([:]))
+        for name in ["a.newdomain", "b.x.newdomain", "c.lan", "d.test", "e.own", "single", "f.internal"] {
+            _ = try? await resolver.resolve(HTTPDNSResolver.Query(.name(HTTPDNSName(name)), port: 443))
+        }
+        #expect(log.events.compactMap { $0.metadata?["domain"] } == ["newdomain", "lan"])
+        await resolver.shutdown()
+    }
+
     @Test("A log line has the event's details as metadata, and untrusted text on one line")
     func metadata() throws {
         let observation = observation(.debug)
