@@ -44,6 +44,8 @@ extension ConfigurationFile {
     ///
     /// A client created from these settings follows the file while it runs, see `HTTPDNSClient.Configuration.watchesFile`.
     /// Settings that code changes afterwards keep the value from the code.
+    ///
+    /// The calling thread waits at most 35 s for a file system that does not answer, and 30 s for the writer of a pipe.
     /// - Parameter path: The path of the file. A relative path starts at the working directory.
     /// - Throws: ``ConfigurationFileError``. No part of a bad file is used.
     public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {

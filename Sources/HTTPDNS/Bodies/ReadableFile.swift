@@ -54,13 +54,9 @@ package final class ReadableFile: Sendable {
     }
 
     /// Opens a file that is not the body of a request.
-    /// - Throws: ``FileFault``, `CancellationError`.
+    /// - Throws: ``FileFault``, also after ``SmallFile/patience``; `CancellationError`.
     package static func open(_ path: String) async throws -> ReadableFile {
-        do {
-            return try await SerialWork(on: ThreadPool.files).run { try ReadableFile(path) }
-        } catch is SerialWork.NoThread {
-            throw FileFault(path, EAGAIN)
-        }
+        try await onThread(of: SerialWork(on: ThreadPool.files), path) { try ReadableFile(path) }
     }
 
     /// Returns the first bytes of a file: `limit` bytes, or all of a shorter file. It waits for the disk.
@@ -72,12 +68,23 @@ package final class ReadableFile: Sendable {
     }
 
     /// Reads the bytes at an offset below the length: at least one, and never beyond the length.
-    /// - Throws: ``FileFault``, `CancellationError`.
+    /// - Throws: ``FileFault``, also after ``SmallFile/patience``; `CancellationError`.
     package func read(at offset: Int64) async throws -> [UInt8] {
+        try await Self.onThread(of: work, path) { [self] in try readNow(at: offset) }
+    }
+
+    /// A file system that hangs must not keep a body without a time limit of its own.
+    private static func onThread<Value: Sendable>(
+        of work: SerialWork,
+        _ path: String,
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         do {
-            return try await work.run { [self] in try readNow(at: offset) }
+            return try await work.run(until: SystemTimeSource().now() + SmallFile.patience, body)
         } catch is SerialWork.NoThread {
             throw FileFault(path, EAGAIN)
+        } catch is SerialWork.Overdue {
+            throw FileFault(path, "\(SharedReadError.overdue)")
         }
     }
 

@@ -32,11 +32,16 @@ extension HTTPDNSClient {
 
         private let state: Lock<State>
         private let file: CookieFile?
-        private let work = SerialWork(on: ThreadPool.files)
+        private let work: SerialWork
+        /// The longest wait for the file.
+        private let patience: Duration
         let suffixes: PublicSuffixes
         private let wallClock: WallClock
         private let time: any TimeSource
         private let logger: Logger?
+
+        /// The most saves that wait for a file system that hangs.
+        private static let maximumWaiting = 64
 
         /// The time for which changes are collected before the file is written.
         static let saveDelay = Duration.seconds(1)
@@ -55,8 +60,8 @@ extension HTTPDNSClient {
         ///   - path: The path of the file. A relative path starts at the working directory at the time of each access.
         ///   - limits: The maximum numbers of cookies.
         ///   - logger: The logger for a file that is damaged or cannot be written; nil means no log.
-        /// - Throws: ``FileError`` for a file that cannot be read, that other users can read or write, or that has other
-        ///   content; `CancellationError`.
+        /// - Throws: ``FileError`` for a file that cannot be read within 30 s, that other users can read or write, or that has
+        ///   other content; `CancellationError`.
         public convenience init(file path: String, limits: Limits = Limits(), logger: Logger? = nil) async throws {
             self.init(limits: limits, file: path, logger: logger)
             try await load()
@@ -68,7 +73,9 @@ extension HTTPDNSClient {
             suffixes: PublicSuffixes = .system,
             wallClock: WallClock = .system,
             time: any TimeSource = SystemTimeSource(),
-            logger: Logger? = nil
+            logger: Logger? = nil,
+            work: SerialWork = SerialWork(on: ThreadPool.files),
+            patience: Duration = SmallFile.patience
         ) {
             let limits = limits.atLeastOne
             state = Lock(State(store: CookieStore(limits)))
@@ -77,6 +84,8 @@ extension HTTPDNSClient {
             self.wallClock = wallClock
             self.time = time
             self.logger = logger
+            self.work = work
+            self.patience = patience
         }
 
         // MARK: contents
@@ -195,6 +204,10 @@ extension HTTPDNSClient {
         ///   `CancellationError` when the task is canceled; the file may still be written.
         public func save() async throws {
             guard let file, state.withLock({ $0.changes != $0.savedChanges }) else { return }
+            // Each save that waits behind one that hangs keeps its work.
+            guard work.waitingCount < CookieJar.maximumWaiting else {
+                throw FileError(.unwritable, file.path, nil, "\(SharedReadError.overdue)")
+            }
             if !state.withLock({ $0.isLoaded }) { try await load() }
             do {
                 try await onThread(.unwritable) { [self] in
@@ -241,7 +254,9 @@ extension HTTPDNSClient {
             _ body: @escaping @Sendable () throws -> Value
         ) async throws -> Value {
             do {
-                return try await work.run(body)
+                return try await work.run(until: SystemTimeSource().now() + patience, body)
+            } catch is SerialWork.Overdue {
+                throw FileError(code, file?.path ?? "", nil, "\(SharedReadError.overdue)")
             } catch is SerialWork.NoThread {
                 let reason = "the system gives no thread for it; check the limit of processes (ulimit -u)"
                 throw FileError(code, file?.path ?? "", nil, reason)

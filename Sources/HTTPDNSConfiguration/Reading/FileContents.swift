@@ -45,38 +45,64 @@ enum FileContents {
     /// Returns the bytes of a file.
     /// - Parameters:
     ///   - name: The name in errors; nil for its path.
-    ///   - mayWait: Whether to wait for a writer when the path leads to a pipe. If not, only a regular file is read.
+    ///   - patience: The time that a pipe's writer may take. The calling thread waits for a file system that hangs a little
+    ///     longer than that.
     static func reading(
         _ path: String,
         name: String? = nil,
-        mayWait: Bool = true
+        patience: Duration = SmallFile.patience
     ) throws(ConfigurationFileError) -> Reading {
         let name = name ?? path
+        do {
+            return try SharedRead<Reading>().valueNow(within: patience + .seconds(5)) {
+                try readingNow(path, name: name, patience: patience)
+            }
+        } catch let error as ConfigurationFileError {
+            throw error
+        } catch SharedReadError.noThread {
+            return try readingNow(path, name: name, patience: patience)
+        } catch {
+            throw ConfigurationFileError(name, "the configuration file cannot be read: \(error)")
+        }
+    }
+
+    /// Returns the bytes of a file. It blocks during the disk access.
+    /// - Parameters:
+    ///   - name: The name in errors.
+    ///   - patience: The time that a pipe's writer may take; nil to read only a regular file.
+    static func readingNow(
+        _ path: String,
+        name: String,
+        patience: Duration?
+    ) throws(ConfigurationFileError) -> Reading {
         guard !path.utf8.contains(0) else { throw ConfigurationFileError(name, "the path holds a NUL") }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (mayWait ? 0 : O_NONBLOCK))
+        // Opening a pipe without a writer would block.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(name, errno) }
         defer { close(descriptor) }
         let before = FileStatus(descriptor: descriptor)
-        if !mayWait, before?.isPlain == false {
+        let isPlain = before?.isPlain ?? true
+        if patience == nil, !isPlain {
             throw ConfigurationFileError(name, "it is no regular file, and only such a one can be read again")
         }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = chunk.withUnsafeMutableBytes { systemRead(descriptor, $0) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure(name, errno) }
-            if count == 0 {
-                return Reading(bytes: bytes, sight: before, isSteady: before == FileStatus(descriptor: descriptor))
-            }
-            bytes += chunk[..<count]
-            guard bytes.count <= limit else {
+        do throws(SmallFile.Unreadable) {
+            let bytes = try SmallFile.content(
+                of: descriptor,
+                isRegular: isPlain,
+                maximum: limit,
+                patience: patience ?? .zero
+            )
+            return Reading(bytes: bytes, sight: before, isSteady: before == FileStatus(descriptor: descriptor))
+        } catch {
+            if error.isTooLarge {
                 throw ConfigurationFileError(
                     name,
                     "the file is larger than \(HTTPDNSByteCount.bytes(limit))",
                     hint: "is it a configuration file?"
                 )
             }
+            if error.number != 0 { throw failure(name, error.number) }
+            throw ConfigurationFileError(name, "the configuration file cannot be read: \(error.reason)")
         }
     }
 
@@ -112,11 +138,6 @@ enum FileContents {
             }
         }
     }
-}
-
-/// `read` under a name that the functions above do not shadow.
-private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-    read(descriptor, buffer.baseAddress, buffer.count)
 }
 
 /// Paths of files in the configuration.

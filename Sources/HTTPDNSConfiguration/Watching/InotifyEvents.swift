@@ -169,7 +169,8 @@ package enum LocalFileSystem {
 
     /// Returns whether the file and all names that lead to it are on such file systems.
     static func holds(_ chain: LinkChain) -> Bool {
-        guard let mounts = try? FileContents.reading("/proc/self/mountinfo") else { return true }
+        let table = "/proc/self/mountinfo"
+        guard let mounts = try? FileContents.readingNow(table, name: table, patience: nil) else { return true }
         let text = String(decoding: mounts.bytes, as: UTF8.self)
         return (chain.names.keys + [chain.file].compactMap { $0 }).allSatisfy { holds($0, mounts: text) }
     }

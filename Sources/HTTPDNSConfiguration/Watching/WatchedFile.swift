@@ -38,7 +38,7 @@ package struct LocalFile: WatchedFile {
     package func sight() -> FileStatus { FileStatus(path) }
 
     package func read() throws(ConfigurationFileError) -> WatchedFileReading {
-        let reading = try FileContents.reading(path, name: name, mayWait: false)
+        let reading = try FileContents.readingNow(path, name: name, patience: nil)
         return WatchedFileReading(bytes: reading.bytes, sight: reading.isSteady ? reading.sight : nil)
     }
 }

@@ -80,7 +80,7 @@ package final class SerialWork: Sendable {
     }
 
     /// The number of waiting pieces of work, without the running one.
-    var waitingCount: Int { queue.withLock { $0.count } }
+    package var waitingCount: Int { queue.withLock { $0.count } }
 
     private func start() {
         let isStarted = startThread { [self] in

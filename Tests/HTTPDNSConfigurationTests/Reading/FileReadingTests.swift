@@ -2,11 +2,13 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Foundation
+import Glibc
 import HTTPDNS
-import HTTPDNSConfiguration
 import HTTPDNSPrimitives
 import ServerRig
 import Testing
+
+@testable import HTTPDNSConfiguration
 
 #if YAML
 struct FileReadingTests {
@@ -126,6 +128,28 @@ struct FileReadingTests {
             #expect(description(folder + "/f.yaml") == expected)
             try write(Array(bytes.prefix(16 << 20)), folder + "/f.yaml")
             #expect(description(folder + "/f.yaml") == "read")
+        }
+    }
+
+    @Test("A pipe without a writer ends the reading of a file, and one with a writer is read")
+    func pipe() throws {
+        try withFolder { folder in
+            let path = folder + "/pipe"
+            try #require(mkfifo(path, 0o600) == 0)
+            let error = #expect(throws: ConfigurationFileError.self) {
+                try FileContents.reading(path, patience: .milliseconds(20))
+            }
+            let expected = "cannot be read: it is a pipe, and nothing was written to it for 20 ms"
+            #expect(error.map { "\($0)" }?.contains(expected) == true)
+            // With a reader of its own, opening it to write does not wait.
+            let reader = open(path, O_RDONLY | O_NONBLOCK)
+            let writer = open(path, O_WRONLY)
+            let text = Array("version: 1\n".utf8)
+            #expect(Glibc.write(writer, text, text.count) == text.count)
+            close(writer)
+            let read = try FileContents.reading(path)
+            close(reader)
+            #expect(read.bytes == text && read.sight?.isPlain == false)
         }
     }
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Foundation
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
@@ -51,6 +52,24 @@ struct CookieFileTests {
         let expected = jar.cookies.filter { $0.expiry != nil && $0.name != "short" }
         #expect(later.cookies.map(\.stored.withoutOrder) == expected.map(\.stored.withoutOrder))
         #expect(later.cookies.count == 6 && later.status.damage.isEmpty)
+    }
+
+    /// The threads of a file system that hangs.
+    @Test("Reading and writing a file that does not answer end after a while")
+    func hangs() async throws {
+        let jar = HTTPDNSClient.CookieJar(
+            limits: .init(),
+            file: path,
+            wallClock: WallClock { Self.start },
+            time: clock,
+            work: SerialWork(startThread: { _ in true }),
+            patience: .milliseconds(20)
+        )
+        let unread = await #expect(throws: HTTPDNSClient.CookieJar.FileError.self) { try await jar.load() }
+        #expect(unread?.code == .unreadable && unread?.reason.contains("did not answer in time") == true)
+        try jar.store("n=v; Max-Age=100", from: "https://one.test")
+        await #expect(throws: HTTPDNSClient.CookieJar.FileError.self) { try await jar.save() }
+        #expect(jar.cookies.count == 1)
     }
 
     @Test("The file is for its owner alone, also when it replaces another")
