@@ -84,7 +84,7 @@ private struct CurlCommand {
 
     private mutating func addFields(of request: HTTPDNSClient.Request, _ canonical: HTTPDNSRewriter.CanonicalURL?) {
         let fields = request.headerFields
-        for field in fields { addField(field.name.rawName, value(of: field)) }
+        for field in fields { addField(field) }
         if let host = request.own?.options.hostHeader { addField("Host", host) }
         if let credential = canonical?.parsed.credential, !fields.contains(.authorization),
             let field = try? BasicCredential.field(for: credential)
@@ -97,6 +97,16 @@ private struct CurlCommand {
         }
         if !fields.contains(.userAgent) { addField("User-Agent", nil) }
         if !request.body.isEmpty, !fields.contains(.expect) { addField("Expect", nil) }
+    }
+
+    private mutating func addField(_ field: HTTPField) {
+        let value = value(of: field)
+        let isText = field.withUnsafeBytesOfValue { String(validating: $0, as: UTF8.self) != nil }
+        guard !isText, value == field.value else { return addField(field.name.rawName, value) }
+        // Not every sh knows $'\xNN'. A value ends with no line break, which the substitution would remove.
+        let bytes = field.withUnsafeBytesOfValue { Array("\(field.name.rawName): ".utf8) + $0 }
+        add("header")
+        words.append("\"$(\(CurlCommand.printing(bytes)))\"")
     }
 
     /// - Parameter value: Nil leaves the field out.

@@ -54,6 +54,17 @@ struct CurlCommandTests {
         #expect(request.curlCommand(redacting: .off).contains(Self.canary))
     }
 
+    @Test("A field value that is not UTF-8 keeps its bytes in any sh")
+    func rawFields() {
+        var request = HTTPDNSClient.Request(url: "https://one.test/")
+        request.headerFields.append(HTTPField(name: .userAgent, lenientValue: [0x4b, 0xf6, 0x6c, 0x6e, 0x25]))
+        request.headerFields.append(HTTPField(name: .authorization, lenientValue: [0xf6]))
+        let command = request.curlCommand()
+        #expect(command.contains(#" --header "$(printf -- 'User-Agent: K\366ln\045')" "#), "\(command)")
+        #expect(command.contains("--header 'Authorization: (redacted)'"), "\(command)")
+        #expect(request.curlCommand(redacting: .off).contains(#""$(printf -- 'Authorization: \366')""#))
+    }
+
     @Test("A multipart form keeps its parts when secrets are replaced")
     func parts() {
         let body = HTTPDNSClient.Request.Body.multipart(
