@@ -40,7 +40,10 @@ extension HTTPDNSClient.TrafficMonitor {
 
         private let folder: RecordFolder
         private let logger: Logger?
-        private let clock: WallClock
+        /// The clock of the files' ages. A wall clock that jumps ahead would remove them all at once.
+        private let clock: any TimeSource
+        /// The moment at which the store was opened, on the clock and in milliseconds since 1970.
+        private let opened: (at: MonotonicTime, time: Int64)
         private let work: SerialWork
         private let state: Lock<State>
 
@@ -48,12 +51,14 @@ extension HTTPDNSClient.TrafficMonitor {
             _ folder: RecordFolder,
             _ segments: SegmentList,
             _ logger: Logger?,
-            _ clock: WallClock,
+            _ clock: any TimeSource,
+            at time: Int64,
             _ work: SerialWork
         ) {
             self.folder = folder
             self.logger = logger
             self.clock = clock
+            opened = (clock.now(), time)
             self.work = work
             state = Lock(State(segments: segments))
         }
@@ -69,7 +74,7 @@ extension HTTPDNSClient.TrafficMonitor {
         public static func open(_ folder: String, limits: Limits = Limits(), logger: Logger? = nil) async throws
             -> FileStore
         {
-            try await open(folder, limits: limits, logger: logger, clock: .system)
+            try await open(folder, limits: limits, logger: logger, clock: SystemTimeSource())
         }
 
         /// - Parameter work: The thread of the store.
@@ -77,14 +82,15 @@ extension HTTPDNSClient.TrafficMonitor {
             _ path: String,
             limits: Limits = Limits(),
             logger: Logger? = nil,
-            clock: WallClock,
+            clock: any TimeSource,
+            wallClock: WallClock = .system,
             work: SerialWork = SerialWork()
         ) async throws -> FileStore {
             do {
                 return try await work.run {
                     let folder = try RecordFolder(path)
                     let segments = SegmentList(limits.ofSegments, try folder.load())
-                    return FileStore(folder, segments, logger, clock, work)
+                    return FileStore(folder, segments, logger, clock, at: wallClock.now(), work)
                 }
             } catch is SerialWork.NoThread {
                 throw Error(path: path, "the folder cannot be used: the system gave no thread to open it")
@@ -190,7 +196,7 @@ extension HTTPDNSClient.TrafficMonitor {
             guard !state.withLock({ $0.isClosed }) else { return drop(because: "the store is closed") }
             guard var line = try? RecordJSON.bytes(record) else { return drop(because: "it cannot be encoded") }
             line.append(UInt8(ascii: "\n"))
-            let (size, now) = (Int64(line.count), clock.now())
+            let (size, now) = (Int64(line.count), now())
             guard let placement = state.withLock({ $0.segments.place(size, at: now) }) else {
                 return drop(because: "it has \(size) bytes, more than the limit")
             }
@@ -220,6 +226,9 @@ extension HTTPDNSClient.TrafficMonitor {
             )
         }
 
+        /// Milliseconds since 1970, by the wall clock at the opening and the time since then.
+        private func now() -> Int64 { opened.time + (clock.now() - opened.at).wholeNanoseconds / 1_000_000 }
+
         // MARK: reading
 
         private func readRecords(_ limit: Int) throws -> [Record] {
@@ -227,7 +236,7 @@ extension HTTPDNSClient.TrafficMonitor {
             guard !state.withLock({ $0.isClosed }) else {
                 throw Error(path: folder.path, "the records cannot be read: the store is closed; open it again")
             }
-            let now = clock.now()
+            let now = now()
             let (removed, segments) = state.withLock { ($0.segments.removeOld(at: now), $0.segments.segments) }
             for number in removed { folder.remove(number) }
             var newestFirst: [Record] = []

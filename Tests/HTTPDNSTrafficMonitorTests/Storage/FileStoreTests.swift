@@ -4,6 +4,7 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import Logging
 import ServerRig
 import Testing
@@ -82,20 +83,28 @@ struct FileStoreTests {
         try await monitored.client.shutdown()
     }
 
-    @Test("Old records are removed, by the time of the wall clock")
+    @Test("Old records are removed, and none when the wall clock jumps ahead")
     func age() async throws {
         let time = Lock<Int64>(1_000_000_000_000)
-        let clock = WallClock { time.withLock { $0 } }
-        let files = try await Store.open(path, limits: Self.limits { $0.age = .seconds(80) }, logger: nil, clock: clock)
+        let clock = ManualClock()
+        let files = try await Store.open(
+            path,
+            limits: Self.limits { $0.age = .seconds(80) },
+            logger: nil,
+            clock: clock,
+            wallClock: WallClock { time.withLock { $0 } }
+        )
         let monitored = try await monitored(files)
         for number in 0..<30 {
             await monitored.get("app:\(number)")
             await files.flush()
-            time.withLock { $0 += 10_000 }
+            clock.advance(by: .seconds(10))
         }
         let urls = try await files.records().map(\.url)
         #expect((7...9).contains(urls.count) && urls.last == "app:29")
-        time.withLock { $0 += 1_000_000 }
+        time.withLock { $0 += 1_000_000_000 }
+        #expect(try await files.records().map(\.url) == urls)
+        clock.advance(by: .seconds(1000))
         #expect(try await files.records().isEmpty)
         #expect(try folder.sizes(of: path).isEmpty)
         try await monitored.client.shutdown()
@@ -197,7 +206,7 @@ struct FileStoreTests {
     func noThread() async throws {
         let hasThreads = Lock(true)
         let work = SerialWork(startThread: { body in hasThreads.withLock { $0 } && DetachedThread.start(body) })
-        let files = try await Store.open(path, clock: .system, work: work)
+        let files = try await Store.open(path, clock: SystemTimeSource(), work: work)
         let monitored = try await monitored(files)
         hasThreads.withLock { $0 = false }
         for number in 0..<5 { await monitored.get("app:\(number)") }
