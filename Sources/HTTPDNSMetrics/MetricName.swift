@@ -57,6 +57,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case hedges = "httpdns.request.hedges"
     case mergedRequests = "httpdns.request.merged"
     case responseCache = "httpdns.response_cache.responses"
+    case responseCacheRemovals = "httpdns.response_cache.removals"
+    case lostRecords = "httpdns.monitor.lost"
     case queuedRequests = "httpdns.queue.requests"
     case queueWait = "httpdns.queue.wait"
     case endpoints = "httpdns.endpoints"
@@ -64,8 +66,9 @@ package enum MetricName: String, CaseIterable, Sendable {
     /// The metrics of ``ClientMetrics`` that ``ResolverMetrics`` does not have.
     package static let ofClients: Set<MetricName> = [
         .requestDuration, .requestBodySize, .responseBodySize, .activeRequests, .openConnections, .connectionDuration,
-        .callDuration, .bodyFailures, .retries, .redirects, .hedges, .mergedRequests, .responseCache, .queuedRequests,
-        .queueWait, .endpoints,
+        .callDuration, .bodyFailures, .retries, .redirects, .hedges, .mergedRequests, .responseCache,
+        .responseCacheRemovals,
+        .lostRecords, .queuedRequests, .queueWait, .endpoints,
     ]
 
     /// The kinds of metrics of swift-metrics in use.
@@ -104,7 +107,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .callDuration: [Dimension.result, Dimension.errorType]
         case .bodyFailures: [Dimension.errorType]
         case .endpoints: [Dimension.state]
-        case .cacheLookups, .refreshes, .shadowComparisons, .rollouts, .reloads, .connectionFallbacks, .responseCache:
+        case .cacheLookups, .refreshes, .shadowComparisons, .rollouts, .reloads, .connectionFallbacks, .responseCache,
+            .responseCacheRemovals, .lostRecords:
             [Dimension.result]
         case .routeAnswers: [Dimension.route, Dimension.freshness]
         case .routeFailures: [Dimension.route, Dimension.errorType]

@@ -16,6 +16,8 @@ final class RequestExport: Sendable {
     private let resolver: HTTPDNSResolver
     /// The hosts that are labeled.
     private let hosts: Set<HTTPDNSName>
+    /// The counts of the client's parts at the last export.
+    private let exported = Lock<[MetricSeries: Int]>([:])
 
     init(_ handles: MetricHandles, of client: HTTPDNSClient, hosts: Set<HTTPDNSName>) {
         self.handles = handles
@@ -133,12 +135,25 @@ final class RequestExport: Sendable {
         var endpoints = ["healthy": 0, "suspect": 0, "ejected": 0, "cooling": 0]
         for record in client.endpointRecords { endpoints[record.state.description, default: 0] += 1 }
         for (state, count) in endpoints { handles.set(.endpoints, state, to: count) }
+        for (reason, count) in client.openResponseCache?.removals ?? [:] {
+            add(count, of: .responseCacheRemovals, reason)
+        }
+        for (place, count) in client.lostRecords { add(count, of: .lostRecords, place) }
         let (closed, missed) = client.takeClosedConnections()
         if missed > 0 { handles.add(missed, to: .eventsMissed) }
         for connection in closed {
             let version = connection.version.map(RequestExport.number)
             handles.record(connection.duration, as: MetricSeries(name: .connectionDuration, values: [version]))
         }
+    }
+
+    /// Exports the difference of a count to the last one. It falls when a part leaves the client.
+    private func add(_ count: Int, of name: MetricName, _ result: String) {
+        let former = exported.withLock { exported in
+            defer { exported[MetricSeries(name: name, values: [result])] = count }
+            return exported[MetricSeries(name: name, values: [result])] ?? 0
+        }
+        handles.add(max(0, count - former), to: name, result)
     }
 }
 #endif

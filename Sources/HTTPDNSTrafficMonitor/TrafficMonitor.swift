@@ -59,28 +59,41 @@ extension HTTPDNSClient {
 
         /// Starts recording the calls of a client that begin from now on. A second start does nothing.
         public func start(on client: HTTPDNSClient) {
-            let released = watched.withLock { watched in
-                let released = watched.filter { $0.client == nil }.map(\.recording)
-                watched.removeAll { $0.client == nil }
-                guard !watched.contains(where: { $0.client === client }) else { return released }
-                let recording = client.recordCalls(bodyLimit: settings.responseBodyLimit.bytes) {
+            // A client that is read may be at its last reference by then: it is released after the lock.
+            let (released, living) = watched.withLock { watched -> ([HTTPDNSClient.CallRecording], [HTTPDNSClient]) in
+                let clients = watched.map(\.client)
+                let released = zip(watched, clients).filter { $1 == nil }.map(\.0.recording)
+                watched = zip(watched, clients).filter { $1 != nil }.map(\.0)
+                let living = clients.compactMap(\.self)
+                guard !living.contains(where: { $0 === client }) else { return (released, living) }
+                let lost = { @Sendable [settings] in
+                    let counts = [
+                        "file": settings.files?.counters.dropped, "export": settings.exporter?.counters.dropped,
+                    ]
+                    return counts.compactMapValues(\.self)
+                }
+                let recording = client.recordCalls(bodyLimit: settings.responseBodyLimit.bytes, lost: lost) {
                     [keeper, resolver = client.resolver] call, details in
                     keeper.take(call, details, resolver)
                 }
                 watched.append(WatchedClient(client: client, recording: recording))
-                return released
+                return (released, living)
             }
+            withExtendedLifetime(living) {}
             for recording in released { recording.stop() }
         }
 
         /// Stops recording the calls of a client: those that end later are not recorded. A call that ends at the same time may be
         /// recorded after this. Records and counters stay. A second stop does nothing.
         public func stop(on client: HTTPDNSClient) {
-            let recordings = watched.withLock { watched in
-                let stopped = watched.filter { $0.client === client }.map(\.recording)
-                watched.removeAll { $0.client === client }
-                return stopped
+            let (recordings, clients) = watched.withLock {
+                watched -> ([HTTPDNSClient.CallRecording], [HTTPDNSClient?]) in
+                let clients = watched.map(\.client)
+                let stopped = zip(watched, clients).filter { $1 === client }.map(\.0.recording)
+                watched = zip(watched, clients).filter { $1 !== client }.map(\.0)
+                return (stopped, clients)
             }
+            withExtendedLifetime(clients) {}
             for recording in recordings { recording.stop() }
         }
 
@@ -95,7 +108,8 @@ extension HTTPDNSClient {
 
         /// Whether the monitor records the calls of a client.
         public func isStarted(on client: HTTPDNSClient) -> Bool {
-            watched.withLock { $0.contains { $0.client === client } }
+            let clients = watched.withLock { $0.map(\.client) }
+            return clients.contains { $0 === client }
         }
 
         /// The records in memory, the oldest first. Those of calls that end at the same time are in any order.

@@ -131,6 +131,38 @@ struct RequestMetricsTests {
         try await measured.end()
     }
 
+    @Test("Removals of the response cache and lost records are counted")
+    func losses() async throws {
+        let measured = try await MeasuredClient {
+            $0.responseCaching = CountingCache(removals: ["evicted": 3, "damaged": 0])
+        }
+        let lost = Lock(2)
+        let recording = measured.client.recordCalls(bodyLimit: 0, lost: { ["file": lost.withLock { $0 }] }) { _, _ in }
+        let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
+        export.add(measured.client)
+        lost.withLock { $0 = 7 }
+        for _ in 0..<2 { export.add(measured.client) }
+        #expect(measured.count("httpdns.monitor.lost", "file") == 7)
+        #expect(measured.count("httpdns.response_cache.removals", "evicted") >= 3)
+        recording.stop()
+        export.add(measured.client)
+        #expect(measured.count("httpdns.monitor.lost", "file") == 7)
+        try await measured.end()
+    }
+
+    /// A response cache that has only counts.
+    private final class CountingCache: ResponseCaching {
+        let removals: [String: Int]
+
+        init(removals: [String: Int]) { self.removals = removals }
+
+        var identity: any Hashable & Sendable { ObjectIdentifier(self) }
+        func open() async throws -> any ResponseCaching { self }
+        func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? { nil }
+        func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response { throw CancellationError() }
+        func removeResponse(to hop: CacheableHop) async {}
+    }
+
     @Test("A status that no server should send has no series of its own")
     func statuses() async throws {
         let measured = try await MeasuredClient()
@@ -286,7 +318,7 @@ struct RequestMetricsTests {
         let known = Set(MetricName.allCases.map(\.rawValue))
         #expect(exported.isSubset(of: known))
         // A record of a unit test has these.
-        let others: Set<MetricName> = [.responseCache, .queueWait]
+        let others: Set<MetricName> = [.responseCache, .responseCacheRemovals, .lostRecords, .queueWait]
         for name in MetricName.ofClients.subtracting(others) { #expect(exported.contains(name.rawValue), "\(name)") }
     }
 }

@@ -40,11 +40,20 @@ final class CallObservers: Sendable {
     /// - Parameter bodyLimit: The most bytes of a response body in the details of a call; nil for no details.
     func add(
         _ record: @escaping @Sendable (HTTPDNSClient.CallRecord, CallDetails?) -> Void,
-        bodyLimit: Int?
+        bodyLimit: Int?,
+        lost: @escaping @Sendable () -> [String: Int] = { [:] }
     ) -> HTTPDNSClient.CallRecording {
-        let recording = HTTPDNSClient.CallRecording(record, bodyLimit: bodyLimit) { [weak self] in self?.remove($0) }
+        let recording = HTTPDNSClient.CallRecording(record, bodyLimit: bodyLimit, lost: lost) { [weak self] in
+            self?.remove($0)
+        }
         change { $0.recordings.append(recording) }
         return recording
+    }
+
+    /// The records that recorders have lost so far, by the place that did not take them.
+    var lostRecords: [String: Int] {
+        let recordings = state.withLock { $0.recordings }
+        return recordings.reduce(into: [:]) { sum, recording in sum.merge(recording.lost(), uniquingKeysWith: +) }
     }
 
     private func remove(_ recording: HTTPDNSClient.CallRecording) {

@@ -18,15 +18,19 @@ extension HTTPDNSClient {
         private let record: @Sendable (HTTPDNSClient.CallRecord, CallDetails?) -> Void
         /// The most bytes of a response body in the details of a call; nil for a recorder without details.
         let bodyLimit: Int?
+        /// Returns the records that the recorder has lost so far, by the place that did not take them.
+        let lost: @Sendable () -> [String: Int]
         private let leave: @Sendable (CallRecording) -> Void
 
         init(
             _ record: @escaping @Sendable (HTTPDNSClient.CallRecord, CallDetails?) -> Void,
             bodyLimit: Int?,
+            lost: @escaping @Sendable () -> [String: Int] = { [:] },
             leave: @escaping @Sendable (CallRecording) -> Void
         ) {
             self.record = record
             self.bodyLimit = bodyLimit
+            self.lost = lost
             self.leave = leave
         }
 
@@ -119,15 +123,21 @@ extension HTTPDNSClient {
     /// Adds a recorder that also gets the details of each call, as ``recordCalls(_:)`` does.
     /// - Parameters:
     ///   - bodyLimit: The most bytes of a response body in the details. There may be more where another recorder asks for them.
+    ///   - lost: Returns the records that the recorder has lost so far, by the place that did not take them.
     ///   - record: Receives the records.
     package func recordCalls(
         bodyLimit: Int,
+        lost: @escaping @Sendable () -> [String: Int] = { [:] },
         _ record: @escaping @Sendable (HTTPDNSClient.CallRecord, CallDetails) -> Void
     ) -> CallRecording {
         // A call has details when such a recorder was there at its start, and only then it has this recorder.
         pipeline.observers.add(
             { call, details in if let details { record(call, details) } },
-            bodyLimit: max(0, bodyLimit)
+            bodyLimit: max(0, bodyLimit),
+            lost: lost
         )
     }
+
+    /// The records that recorders of the client have lost so far, by the place that did not take them.
+    package var lostRecords: [String: Int] { pipeline.observers.lostRecords }
 }

@@ -31,6 +31,9 @@ package protocol ResponseCaching: AnyObject, ResponseCacheSource {
     /// - Throws: The errors of `send`, ``HTTPDNSClientError``, `CancellationError`.
     func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response
 
+    /// The number of stored responses that were removed so far, by the reason.
+    var removals: [String: Int] { get }
+
     /// Removes the stored response to a hop, whose body cannot be decoded.
     func removeResponse(to hop: CacheableHop) async
 }

@@ -129,6 +129,11 @@ extension HTTPDNSClient {
 
         package func open() -> any ResponseCaching { self }
 
+        package var removals: [String: Int] {
+            let counters = counters
+            return ["evicted": Int(clamping: counters.evicted), "damaged": Int(clamping: counters.damaged)]
+        }
+
         /// The counters since the cache was opened.
         public var counters: Counters { control.state.withLock { $0.counters } }
 

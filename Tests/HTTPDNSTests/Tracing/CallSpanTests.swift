@@ -490,6 +490,7 @@ private final class StoredAnswer: ResponseCaching {
     init(response: HTTPDNSClient.Response) { self.response = response }
 
     var identity: any Hashable & Sendable { ObjectIdentifier(self) }
+    var removals: [String: Int] { [:] }
     func open() async throws -> any ResponseCaching { self }
     func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? { response }
     func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response { response }
