@@ -31,7 +31,12 @@ extension HTTPDNSClient.Request {
     /// | `httpBodyStream` | the body, which is sent once. A `Content-Length` field is its length |
     /// | `timeoutInterval` | ``HTTPDNS/HTTPDNSClient/Request/Options/timeout``: the time for the call with its body |
     /// | `httpShouldHandleCookies` | ``HTTPDNS/HTTPDNSClient/Request/Options/usesCookies`` |
-    /// | `cachePolicy` and the rest | ignored. A response cache has policies of its own |
+    /// | `cachePolicy` | a `Cache-Control` field, unless the request has one |
+    /// | the rest | ignored |
+    ///
+    /// The policies that ignore stored responses, and the one that validates them, become `no-cache`: a response cache validates
+    /// what it has, or asks the server. `returnCacheDataElseLoad` becomes `max-stale`, and `returnCacheDataDontLoad` becomes
+    /// `only-if-cached, max-stale`. A client without a response cache sends all of them to the server.
     ///
     /// A `timeoutInterval` of 60 s, which is the default of Foundation, of 0 or less, and one above 10^10 s (317 years) mean the
     /// limits of the client. Foundation counts the interval between two packets; the client counts the whole call.
@@ -61,6 +66,9 @@ extension HTTPDNSClient.Request {
             case "content-length": length = try HTTPDNSClient.Request.length(value)
             default: headerFields.append(try HTTPDNSClient.Request.field(name, value))
             }
+        }
+        if let directive = request.cachePolicy.directive, !headerFields.contains(.cacheControl) {
+            headerFields[.cacheControl] = directive
         }
         if let data = request.httpBody {
             body = .bytes(Array(data))
@@ -96,6 +104,19 @@ extension HTTPDNSClient.Request {
             )
         }
         return length
+    }
+}
+
+extension URLRequest.CachePolicy {
+    /// The directives of a request with the same meaning; nil for those of the protocol.
+    fileprivate var directive: String? {
+        switch self {
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData:
+            "no-cache"
+        case .returnCacheDataElseLoad: "max-stale"
+        case .returnCacheDataDontLoad: "only-if-cached, max-stale"
+        default: nil
+        }
     }
 }
 

@@ -38,13 +38,32 @@ struct FoundationRequestTests {
                 request.setValue("3", forHTTPHeaderField: "Content-Length")
                 request.httpBody = Data([1, 2, 3])
                 request.httpShouldHandleCookies = false
-                request.cachePolicy = .returnCacheDataDontLoad
             }
         )
         #expect(full.method == HTTPRequest.Method("REPORT"))
         #expect(full.headerFields[.accept]?.filter { $0 != " " } == "text/plain,text/html")
         #expect(full.headerFields.count == 1 && full.options.hostHeader == "other.test")
         #expect(!full.options.usesCookies && full.body.isReplayable)
+    }
+
+    @Test(
+        "A cache policy becomes a Cache-Control field, unless the request has one",
+        arguments: [
+            (.useProtocolCachePolicy, nil), (.reloadIgnoringLocalCacheData, "no-cache"),
+            (.reloadIgnoringLocalAndRemoteCacheData, "no-cache"), (.reloadRevalidatingCacheData, "no-cache"),
+            (.returnCacheDataElseLoad, "max-stale"), (.returnCacheDataDontLoad, "only-if-cached, max-stale"),
+        ] as [(URLRequest.CachePolicy, String?)]
+    )
+    func cachePolicy(_ policy: URLRequest.CachePolicy, _ directive: String?) throws {
+        let plain = try HTTPDNSClient.Request(Self.request { $0.cachePolicy = policy })
+        #expect(plain.headerFields[.cacheControl] == directive)
+        let own = try HTTPDNSClient.Request(
+            Self.request { request in
+                request.cachePolicy = policy
+                request.setValue("max-age=5", forHTTPHeaderField: "Cache-Control")
+            }
+        )
+        #expect(own.headerFields[.cacheControl] == "max-age=5")
     }
 
     @Test("A relative URL is resolved against its base")
