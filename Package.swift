@@ -132,6 +132,7 @@ let package = Package(
                 "HTTPDNS",
                 "HTTPDNSPrimitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
@@ -438,6 +439,7 @@ let package = Package(
                 "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
                 "ServerRig", "httpdns-cache-probe",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["CacheSuite/cases.txt"],
             swiftSettings: settings

@@ -21,13 +21,23 @@ package final class OwnedFolder: Sendable {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw FileFault(path, "the path is empty or has a NUL") }
         let path = Self.withoutEnd(path)
         if mkdir(path, 0o700) != 0, errno != EEXIST {
-            throw FileFault(path, "it cannot be created: \(systemErrorText(errno)); create the folder above it")
+            let number = errno
+            throw Self.fault(
+                path,
+                "it cannot be created: \(systemErrorText(number)); create the folder above it",
+                number
+            )
         }
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileFault(path, "it cannot be opened: \(systemErrorText(errno))") }
-        if let reason = Self.refusal(of: descriptor, user) {
+        guard descriptor >= 0 else {
+            let number = errno
+            throw Self.fault(path, "it cannot be opened: \(systemErrorText(number))", number)
+        }
+        if let refusal = Self.refusal(of: descriptor, user) {
             close(descriptor)
-            throw FileFault(path, reason)
+            var fault = FileFault(path, refusal.reason)
+            fault.isPassing = refusal.isPassing
+            throw fault
         }
         self.path = path
         self.descriptor = descriptor
@@ -66,23 +76,38 @@ package final class OwnedFolder: Sendable {
         return names
     }
 
-    /// Removes a file, if it is there.
-    package func remove(_ name: String) { unlinkat(descriptor, name, 0) }
-
-    private func unlisted(_ number: Int32) -> FileFault {
-        FileFault(path, "its files cannot be listed: \(systemErrorText(number))")
+    /// Removes a file.
+    /// - Returns: The error number of the system; `nil` when the file is gone.
+    @discardableResult
+    package func remove(_ name: String) -> Int32? {
+        unlinkat(descriptor, name, 0) == 0 || errno == ENOENT ? nil : errno
     }
 
-    private static func refusal(of descriptor: Int32, _ user: String) -> String? {
+    private func unlisted(_ number: Int32) -> FileFault {
+        Self.fault(path, "its files cannot be listed: \(systemErrorText(number))", number)
+    }
+
+    /// The errors that a wrong path or wrong permissions have.
+    private static let mistakes: Set<Int32> = [ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EACCES, EPERM]
+
+    private static func fault(_ path: String, _ reason: String, _ number: Int32) -> FileFault {
+        var fault = FileFault(path, reason)
+        fault.isPassing = !mistakes.contains(number)
+        return fault
+    }
+
+    private static func refusal(of descriptor: Int32, _ user: String) -> (reason: String, isPassing: Bool)? {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return systemErrorText(errno) }
+        guard fstat(descriptor, &status) == 0 else { return (systemErrorText(errno), true) }
         guard status.st_uid == geteuid() else {
-            return "it belongs to user \(status.st_uid), and this process runs as user \(geteuid())"
+            return ("it belongs to user \(status.st_uid), and this process runs as user \(geteuid())", false)
         }
-        guard status.st_mode & 0o077 == 0 else { return "other users may open it; set its permissions to 0700" }
+        guard status.st_mode & 0o077 == 0 else {
+            return ("other users may open it; set its permissions to 0700", false)
+        }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            return errno == EWOULDBLOCK
-                ? "another process or \(user) uses it; give each process a folder of its own" : systemErrorText(errno)
+            let inUse = "another process or \(user) uses it; give each process a folder of its own"
+            return (errno == EWOULDBLOCK ? inUse : systemErrorText(errno), true)
         }
         return nil
     }

@@ -114,6 +114,8 @@ package final class ReadableFile: Sendable {
 package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
     package let path: String
     package let reason: String
+    /// Whether the fault may pass without a change of settings, such as a lock of another process.
+    package var isPassing = false
 
     package var description: String { "\(path.escaped(limit: 200)): \(reason)" }
 

@@ -4,6 +4,7 @@
 package import HTTPDNSCore
 internal import HTTPDNSCurl
 package import HTTPDNSPrimitives
+package import Logging
 
 /// The source of the response cache of a client: a cache, or settings that open one.
 package protocol ResponseCacheSource: Sendable {
@@ -11,8 +12,9 @@ package protocol ResponseCacheSource: Sendable {
     var identity: any Hashable & Sendable { get }
 
     /// Returns the cache, opened.
+    /// - Parameter logger: The logger for the state of its folder, unless it has one; nil for none.
     /// - Throws: The errors of its folder, `CancellationError`.
-    func open() async throws -> any ResponseCaching
+    func open(_ logger: Logger?) async throws -> any ResponseCaching
 }
 
 extension Optional<any ResponseCacheSource> {
@@ -105,6 +107,13 @@ package struct CacheableHop: Sendable {
         }
     }
 
+    /// Whether the server of another URL has answered: a network interceptor may have sent another request. A reference in such a
+    /// response, as in `Location`, is relative to that URL.
+    package func isAnsweredElsewhere(_ response: HTTPDNSClient.Response) -> Bool {
+        guard let answered = response.answeredURL(context) else { return false }
+        return answered.description != url.parsed.description
+    }
+
     /// Returns the URL of a reference in a response; nil for an unreadable one.
     package func resolve(_ reference: String) -> HTTPDNSRewriter.CanonicalURL? {
         guard let parsed = try? url.parsed.following(reference) else { return nil }
@@ -124,7 +133,7 @@ extension HTTPDNSClient.Configuration {
         guard let source = responseCaching else { return self }
         var configuration = self
         do {
-            configuration.responseCaching = try await source.open()
+            configuration.responseCaching = try await source.open(logger)
         } catch let error where !(error is CancellationError) {
             throw HTTPDNSClientError.configuration(
                 "\(error)",

@@ -15,7 +15,8 @@ package final class ThreadPool: Sendable {
         var idle = 0
     }
 
-    /// The pool for the files of request and response bodies, of all clients of the process.
+    /// The pool for the files of request and response bodies, of all clients of the process. The folder of a response cache
+    /// has a pool of its own.
     ///
     /// A thread is busy for one read or one write of at most 256 KiB, and never waits for a transfer. 16 threads keep a local
     /// disk busy; a process with a few hundred concurrent downloads stays far from its limit of threads. Tests set another one
@@ -27,20 +28,24 @@ package final class ThreadPool: Sendable {
     package static let reads = ThreadPool(limit: 64)
 
     private let limit: Int
+    private let maximumWaiting: Int
     private let rest: Duration
     private let state = Monitor(State())
     private let startThread: StartThread
 
     /// - Parameters:
     ///   - limit: The maximum number of threads, at least 1.
+    ///   - maximumWaiting: The most pieces of work that wait for a thread. Threads that hang would let them grow.
     ///   - rest: The time that a thread waits for more work before it ends. Starting one costs as much as a write of 25 KiB.
     ///   - startThread: A function that runs its argument on a new thread, or returns false.
     package init(
         limit: Int,
+        maximumWaiting: Int = .max,
         rest: Duration = .seconds(5),
         startThread: @escaping StartThread = DetachedThread.start
     ) {
         self.limit = max(1, limit)
+        self.maximumWaiting = maximumWaiting
         self.rest = rest
         self.startThread = startThread
     }
@@ -52,10 +57,15 @@ package final class ThreadPool: Sendable {
     package var threadsAtWork: Int { state.read { $0.threads - $0.idle } }
 
     /// Runs `work` on a thread of the pool, after all earlier work.
-    /// - Returns: False when the pool has no thread and the system has none left; `work` does not run then.
+    /// - Returns: False when the pool has no thread and the system has none left, and when too much work waits; `work` does
+    ///   not run then.
     package func start(_ work: @escaping @Sendable () -> Void) -> Bool {
         var isTaken = true
         state.changeWakingOne { state in
+            guard state.waiting.count < maximumWaiting else {
+                isTaken = false
+                return false
+            }
             // Each piece of work that waits takes one of the idle threads.
             let hasIdleThread = state.idle > state.waiting.count
             // Under the lock, so that there is always a thread that runs the work. A thread starts in some 20 microseconds.

@@ -29,13 +29,15 @@ struct CachePlace: Sendable {
 
     init(_ hop: CacheableHop, _ cache: HTTPDNSClient.ResponseCache) {
         let options = hop.request.cache
-        let credential = hop.url.parsed.credential.map { SHA256Hash.hexadecimal(of: Self.part($0.user) + $0.password) }
+        let salt = cache.store.salt
+        let credential = hop.url.parsed.credential.map { salt.digest(of: Self.part($0.user) + $0.password) }
         let request = CacheRequest(
             method: hop.request.method,
             fields: hop.request.headerFields,
             requestsCodings: hop.requestsCodings,
             hasQuery: hop.url.hasQuery,
-            urlCredential: credential
+            urlCredential: credential,
+            salt: salt
         )
         self.request = request
         isNamed = options.partition != nil
@@ -71,7 +73,7 @@ struct CachePlace: Sendable {
                 ("cookie", fields[fields: .cookie].map(\.text)),
             ]
             let texts = secrets.flatMap { kind, values in values.map { "\(kind) \(part($0))" } }
-            add("credential", SHA256Hash.hexadecimal(of: texts.joined()))
+            add("credential", request.salt.digest(of: texts.joined()))
         }
         // Another Host field selects another resource.
         if let host = hop.hostHeader { add("host", host) }

@@ -28,12 +28,17 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         var (waits, waitEnd, lead): (Int, MonotonicTime?, FetchLead?) = (0, nil, nil)
         while true {
             let entry = place.policy.contains(.doNotRead) ? nil : find(place, at: clock.now())
-            if let entry, place.mayUse(entry.head), let response = try await stored(entry, place, hop) {
-                lead?.end(.shared(()))
-                return response
+            var current = entry
+            if let entry, place.mayUse(entry.head) {
+                switch try await stored(entry, place, hop) {
+                case .response(let response):
+                    lead?.end(.shared(()))
+                    return response
+                case .validate: break
+                // A validation would be of no use without the body.
+                case .unreadable: current = nil
+                }
             }
-            // An entry whose file is damaged is gone by now.
-            let current = entry.flatMap { _ in find(place, at: clock.now()) }
             if isOffline { return try await offline(current, place, hop) }
             if place.request.directives.onlyIfCached || place.policy.contains(.onlyStored) { return unavailable() }
             guard place.mayJoin, lead == nil else { return try await fetch(current, place, hop, lead) }
@@ -68,13 +73,13 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     }
 
     package func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? {
-        guard store.folder == nil, hop.isRead else { return nil }
+        guard store.access == nil, hop.isRead else { return nil }
         return responseAtOnce(CachePlace(hop, self))
     }
 
     /// Returns a stored response whose body is in memory; nil when the request wants a part, has conditions, or has to wait.
     private func responseAtOnce(_ place: CachePlace) -> HTTPDNSClient.Response? {
-        guard store.folder == nil, place.isShareable, !place.policy.contains(.doNotRead) else { return nil }
+        guard store.access == nil, place.isShareable, !place.policy.contains(.doNotRead) else { return nil }
         let now = clock.now()
         guard let entry = find(place, at: now), place.mayUse(entry.head), case .memory(let bytes) = entry.body,
             case .serve(let freshness) = ReuseDecision(
@@ -127,26 +132,36 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     /// Returns the stored response for a request. A stored response must not lead where the request itself may not go. A folder
     /// that had a private cache may have responses that a shared one does not store.
     private func find(_ place: CachePlace, at now: Int64) -> ResponseIndex.Entry? {
-        let entry = store.find(place.url, place.partition, for: place.request, at: now)
-        if let entry, entry.head.facts.isForOneUser, place.rules.mode == .shared { return nil }
-        guard let entry, let limit = place.maximumScope else { return entry }
-        return entry.head.scope.map { $0 <= limit } ?? false ? entry : nil
+        store.find(place.url, place.partition, for: place.request, at: now) { entry in
+            guard place.rules.mode != .shared || !entry.head.facts.isForOneUser else { return false }
+            guard let limit = place.maximumScope else { return true }
+            return entry.head.scope.map { $0 <= limit } ?? false
+        }
     }
 
     // MARK: without the server
 
-    /// Returns the response from the store; nil when the server must be asked.
+    private enum StoredAnswer {
+        case response(HTTPDNSClient.Response)
+        /// The server must be asked.
+        case validate
+        /// The body cannot be read now, or its file is damaged.
+        case unreadable
+    }
+
+    /// Returns the response from the store.
     private func stored(_ entry: ResponseIndex.Entry, _ place: CachePlace, _ hop: CacheableHop) async throws
-        -> HTTPDNSClient.Response?
+        -> StoredAnswer
     {
         switch ReuseDecision(entry.head, for: place.request, place.policy, at: clock.now(), place.rules) {
-        case .validate: return nil
+        case .validate: return .validate
         case .serve(let freshness):
-            return try await response(from: entry, freshness.isFresh ? .hit : .stale, freshness, place)
+            let source: HTTPDNSClient.CacheSource = freshness.isFresh ? .hit : .stale
+            return try await response(from: entry, source, freshness, place).map { .response($0) } ?? .unreadable
         case .serveWhileRevalidating(let freshness):
-            let response = try await response(from: entry, .stale, freshness, place)
-            if response != nil { refreshInBackground(entry, place, hop) }
-            return response
+            guard let response = try await response(from: entry, .stale, freshness, place) else { return .unreadable }
+            refreshInBackground(entry, place, hop)
+            return .response(response)
         }
     }
 
@@ -157,6 +172,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         else { return }
         count { $0.backgroundRefreshes += 1 }
         hop.inBackground { hop in
+            // The time limits of the call that began it are not its own.
             let place = CachePlace.inBackground(hop, self)
             guard let response = try? await self.fetch(entry, place, hop, lead) else { return }
             // A body that is too long to be stored is not read to its end.
@@ -401,6 +417,27 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         if let head { await update(entry, head, by: response, place) } else { await store.remove(entry) }
     }
 
+    /// Returns the reason that a response is not stored; nil when it is.
+    private func refusal(
+        of response: HTTPDNSClient.Response,
+        _ head: StoredHead,
+        _ place: CachePlace,
+        _ hop: CacheableHop
+    ) -> Storability.Refusal? {
+        let fields = response.headerFields
+        guard !place.policy.contains(.doNotWrite), hop.isCurrent else { return .other }
+        guard !place.hasCountedCredential else { return .authorization }
+        guard isSentAsKnown(response, varyingBy: fields, place),
+            // A hit would redirect relative to the URL of its request.
+            !(fields.contains(.location) && hop.isAnsweredElsewhere(response)),
+            response.body.declaredLength.map({ $0 <= Int64(maximumEntryBytes) }) ?? true
+        else { return .other }
+        if let refusal = Storability.refusal(of: head, receivedFields: fields, to: place.request, place.rules) {
+            return refusal
+        }
+        return settings.mayStore?(hop.request, response.head) ?? true ? nil : .other
+    }
+
     /// Returns a response from the server whose body is stored while it is read, if that is permitted.
     private func storing(
         _ response: HTTPDNSClient.Response,
@@ -427,13 +464,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             isForSession: place.lifetime == .session,
             scope: response.serverScope
         )
-        let mayStore =
-            !place.policy.contains(.doNotWrite) && hop.isCurrent && !place.hasCountedCredential
-            && isSentAsKnown(response, varyingBy: fields, place)
-            && response.body.declaredLength.map { $0 <= Int64(maximumEntryBytes) } ?? true
-            && Storability.mayStore(head, receivedFields: fields, to: place.request, place.rules)
-            && settings.mayStore?(hop.request, response.head) ?? true
-        guard mayStore else {
+        if let refusal = refusal(of: response, head, place, hop) {
+            count { $0.note(refusal) }
             // The newer response replaces the stored one, which is outdated.
             if let entry, head.status < 500, !ResponseSharing.answersOneRequest(head.status), place.isShareable,
                 !place.policy.contains(.doNotWrite)

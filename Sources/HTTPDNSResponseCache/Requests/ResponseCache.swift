@@ -5,6 +5,7 @@ public import HTTPDNS
 internal import HTTPDNSCore
 public import HTTPDNSPrimitives
 public import HTTPTypes
+package import Logging
 
 extension HTTPDNSClient {
     /// A cache of responses by RFC 9111, in memory or in a folder. Several clients may share one.
@@ -41,14 +42,18 @@ extension HTTPDNSClient {
 
         init(
             _ settings: Settings,
-            folder: CacheFolder?,
-            loaded: [(head: StoredHead, file: StoredFile)],
+            folder: (path: String, times: FolderAccess.Times, pool: ThreadPool)? = nil,
             clock: WallClock,
             time: any TimeSource,
             origin: (any Hashable & Sendable)? = nil
         ) {
             self.origin = origin
             let control = SharedControl()
+            let access = folder.map { path, times, pool in
+                FolderAccess(path, nil, times, time: time, pool: pool) {
+                    control.state.withLock { $0.counters.folderOutages += 1 }
+                }
+            }
             self.settings = settings
             (sharedRules, privateRules) = (settings.rules(.shared), settings.rules(.private))
             self.control = control
@@ -58,8 +63,7 @@ extension HTTPDNSClient {
             store = ResponseStore(
                 settings.limits,
                 maximumEntry: settings.maximumEntryBytes,
-                folder: folder,
-                loaded: loaded,
+                access: access,
                 clock: clock
             ) { evicted, damaged in
                 control.state.withLock { state in
@@ -75,17 +79,22 @@ extension HTTPDNSClient {
         }
 
         package static func memory(_ settings: Settings, clock: WallClock, time: any TimeSource) -> ResponseCache {
-            ResponseCache(settings, folder: nil, loaded: [], clock: clock, time: time)
+            ResponseCache(settings, clock: clock, time: time)
         }
 
         /// Opens a cache in a folder, with the responses that it has. The folder is created when it is missing, and its files
         /// are for this user alone.
         ///
-        /// A damaged or unfinished file is removed. The folder is in use until the cache and all its readers are released.
+        /// A damaged, unreadable or unfinished file is removed. The folder is in use until the cache and all its readers are
+        /// released.
+        ///
+        /// While the folder is not available, responses are stored in memory, at most 64 MiB: when another process or cache
+        /// uses it, when it does not respond, and when the system refuses to open it for a reason that may pass. The cache
+        /// tries to open it again every 30 s, with the next request.
         /// - Parameters:
         ///   - folder: A path whose parent folder exists. The folder belongs to this user, and no other user may open it.
         ///   - settings: The settings.
-        /// - Throws: ``HTTPDNSClient/ResponseCache/Error`` when the folder cannot be used, also when another process uses it;
+        /// - Throws: ``HTTPDNSClient/ResponseCache/Error`` for a path or permissions with which the folder can never be used;
         ///   `CancellationError`.
         public static func disk(_ folder: String, _ settings: Settings = Settings()) async throws -> ResponseCache {
             try await disk(folder, settings, clock: .system, time: SystemTimeSource())
@@ -96,27 +105,45 @@ extension HTTPDNSClient {
             _ settings: Settings,
             clock: WallClock,
             time: any TimeSource,
-            origin: (any Hashable & Sendable)? = nil
+            origin: (any Hashable & Sendable)? = nil,
+            logger: Logger? = nil
         ) async throws -> ResponseCache {
-            let oldest = clock.now() - settings.limits.age
-            do {
-                return try await SerialWork(on: ThreadPool.files).run {
-                    let folder = try CacheFolder(path)
-                    // A clock that was ahead is no reason to drop all: such entries are validated before use.
-                    let loaded = try folder.load(oldest ... .max)
-                    return ResponseCache(
-                        settings,
-                        folder: folder,
-                        loaded: loaded,
-                        clock: clock,
-                        time: time,
-                        origin: origin
-                    )
-                }
-            } catch is SerialWork.NoThread {
-                throw Error(path: path, message: "the system gave no thread to open the cache folder")
-            }
+            try await disk(
+                path,
+                settings,
+                FolderAccess.Times(),
+                clock: clock,
+                time: time,
+                origin: origin,
+                logger: logger
+            )
         }
+
+        /// Opens a cache with other times, and with threads of a test.
+        static func disk(
+            _ path: String,
+            _ settings: Settings,
+            _ times: FolderAccess.Times,
+            pool: ThreadPool = FolderAccess.makePool(),
+            clock: WallClock,
+            time: any TimeSource,
+            origin: (any Hashable & Sendable)? = nil,
+            logger: Logger? = nil
+        ) async throws -> ResponseCache {
+            let cache = ResponseCache(
+                settings,
+                folder: (path, times, pool),
+                clock: clock,
+                time: time,
+                origin: origin
+            )
+            cache.store.access?.take(logger)
+            try await cache.store.open()
+            return cache
+        }
+
+        /// Whether responses are stored in a folder. It is false for a cache in memory, and while the folder is not available.
+        public var isFolderInUse: Bool { store.access?.isInUse ?? false }
 
         /// Whether the cache acts as if there were no network: a stored GET or HEAD response is served, and every other
         /// request fails with ``HTTPDNSClientError/Code/offline``. A program switches it.
@@ -127,7 +154,10 @@ extension HTTPDNSClient {
 
         package var identity: any Hashable & Sendable { origin ?? ObjectIdentifier(self) }
 
-        package func open() -> any ResponseCaching { self }
+        package func open(_ logger: Logger?) -> any ResponseCaching {
+            store.access?.take(logger)
+            return self
+        }
 
         package var removals: [String: Int] {
             let counters = counters
@@ -157,8 +187,9 @@ extension HTTPDNSClient {
         }
 
         /// Removes the responses that a closure selects, with their files. Responses that are stored meanwhile may be missed.
+        /// Responses of a folder that was not available so far are removed all.
         public func removeAll(where isSelected: (StoredResponse) -> Bool) async {
-            for entry in store.all where isSelected(StoredResponse(entry)) { await store.remove(entry) }
+            await store.remove { isSelected(StoredResponse($0)) }
         }
 
         /// The stored responses, in no order.
@@ -280,15 +311,38 @@ extension HTTPDNSClient.ResponseCache {
         public var unavailable: UInt64 = 0
         /// The responses that were stored.
         public var stored: UInt64 = 0
+        /// The responses to GET requests that were not stored, for any reason.
+        public var notStored: UInt64 = 0
+        /// Those of ``notStored`` with cookies in the request or the response, in the mode `shared`. A cookie jar gives all later
+        /// requests of a site a cookie.
+        public var notStoredForCookies: UInt64 = 0
+        /// Those of ``notStored`` whose request had a credential, and whose response did not permit a shared cache to store it.
+        public var notStoredForCredentials: UInt64 = 0
+        /// Those of ``notStored`` with `no-store`, or with `private` in the mode `shared`.
+        public var notStoredByDirective: UInt64 = 0
         /// The validations in the background.
         public var backgroundRefreshes: UInt64 = 0
         /// The responses that were removed because of a bound.
         public var evicted: UInt64 = 0
-        /// The stored responses whose file was damaged or missing.
+        /// The stored responses whose file was damaged, missing or, when the folder was opened, unreadable.
         public var damaged: UInt64 = 0
+        /// How often the folder became unavailable: it did not respond, or could not be opened. Responses are stored in memory
+        /// then.
+        public var folderOutages: UInt64 = 0
 
         /// Creates counters of zero.
         public init() {}
+
+        /// Counts a response that is not stored.
+        mutating func note(_ refusal: Storability.Refusal) {
+            notStored += 1
+            switch refusal {
+            case .cookies: notStoredForCookies += 1
+            case .authorization: notStoredForCredentials += 1
+            case .directive: notStoredByDirective += 1
+            case .other: break
+            }
+        }
 
         /// Counts a response.
         mutating func note(_ source: HTTPDNSClient.CacheSource) {
@@ -309,6 +363,10 @@ extension HTTPDNSClient.ResponseCache {
         public let path: String
         /// The message, with the path and a way to solve the problem.
         public let message: String
+        /// The message without the path.
+        let reason: String
+        /// Whether the reason may pass without other settings or permissions.
+        let isPassing: Bool
         /// The message.
         public var description: String { message }
     }
@@ -341,7 +399,7 @@ package struct ResponseCacheSettings: ResponseCacheSource, Hashable {
 
     package var identity: any Hashable & Sendable { self }
 
-    package func open() async throws -> any ResponseCaching {
+    package func open(_ logger: Logger?) async throws -> any ResponseCaching {
         var settings = HTTPDNSClient.ResponseCache.Settings()
         settings.mode = isShared ? .shared : .private
         settings.limit = limit
@@ -355,13 +413,12 @@ package struct ResponseCacheSettings: ResponseCacheSource, Hashable {
                 settings,
                 clock: .system,
                 time: time,
-                origin: self
+                origin: self,
+                logger: logger
             )
         }
         return HTTPDNSClient.ResponseCache(
             settings,
-            folder: nil,
-            loaded: [],
             clock: .system,
             time: time,
             origin: self

@@ -15,6 +15,8 @@ struct CacheRequest: Sendable {
     var hasQuery = false
     /// The credential in the URL, which becomes a field, as a digest.
     var urlCredential: String?
+    /// The salt of digests of secrets.
+    let salt: CacheSalt
     /// The kinds of the fields, since each request asks for them.
     private(set) var kinds: FieldKinds
     private(set) var directives: RequestDirectives
@@ -24,13 +26,15 @@ struct CacheRequest: Sendable {
         fields: HTTPFields,
         requestsCodings: Bool = false,
         hasQuery: Bool = false,
-        urlCredential: String? = nil
+        urlCredential: String? = nil,
+        salt: CacheSalt = CacheSalt()
     ) {
         self.method = method
         self.fields = fields
         self.requestsCodings = requestsCodings
         self.hasQuery = hasQuery
         self.urlCredential = urlCredential
+        self.salt = salt
         (kinds, directives) = Self.read(fields)
     }
 
@@ -54,10 +58,33 @@ struct CacheRequest: Sendable {
             if name == "accept-encoding", requestsCodings { return "<client>" }
             return name == "authorization" ? urlCredential : nil
         }
-        if CacheRequest.secrets.contains(name) { return SHA256Hash.hexadecimal(of: values.joined(separator: "\n")) }
+        if CacheRequest.secrets.contains(name) { return salt.digest(of: values.joined(separator: "\n")) }
         let text = values.flatMap { ListElements($0) }.joined(separator: ", ")
         return CacheRequest.withoutCase.contains(name) ? text.lowercased() : text
     }
+}
+
+/// A number that makes the digests of one cache different from those of all others, so that no table of digests helps to find a
+/// secret. A folder has a salt of its own.
+struct CacheSalt: Hashable, Sendable {
+    private let number: UInt128
+
+    /// Creates a random salt.
+    init() { number = .random(in: .min ... .max) }
+
+    /// Reads the text of a salt; nil for another one.
+    init?(text: String) {
+        guard text.utf8.count == 32, let number = UInt128(text, radix: 16) else { return nil }
+        self.number = number
+    }
+
+    /// 32 hexadecimal digits.
+    var text: String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 32 - digits.utf8.count) + digits
+    }
+
+    func digest(of secret: String) -> String { SHA256Hash.hexadecimal(of: text + secret) }
 }
 
 /// The fields of a request that change what the cache does.

@@ -13,35 +13,58 @@ enum Storability {
         201, 202, 302, 303, 307, 400, 403, 406, 408, 409, 411, 413, 415, 418, 421, 422, 423, 424, 426, 429, 431, 451,
         500, 502, 503, 504, 505,
     ])
+    /// The reason that a response is not stored.
+    enum Refusal: Hashable, Sendable {
+        /// The request or the response has cookies, and the cache is shared.
+        case cookies
+        /// The request has a credential, and the response does not permit a shared cache to store it.
+        case authorization
+        /// `no-store`, or `private` in a shared cache.
+        case directive
+        /// Its status, `Vary: *`, no lifetime and no validator, or a rule of the program.
+        case other
+    }
+
     /// Returns whether the response to a GET request may be stored, and whether that is of any use.
     static func mayStore(_ head: StoredHead, receivedFields: HTTPFields, to request: CacheRequest, _ rules: CacheRules)
         -> Bool
     {
-        guard request.method == .get, !request.directives.isNoStore else { return false }
+        refusal(of: head, receivedFields: receivedFields, to: request, rules) == nil
+    }
+
+    /// Returns the reason that the response to a GET request is not stored; nil for one that may be stored, with some use.
+    static func refusal(
+        of head: StoredHead,
+        receivedFields: HTTPFields,
+        to request: CacheRequest,
+        _ rules: CacheRules
+    ) -> Refusal? {
+        guard request.method == .get else { return .other }
+        guard !request.directives.isNoStore else { return .directive }
         let control = CacheControl(receivedFields)
         let isUnderstood = understood.contains(head.status)
         // A status that is not known needs a declared lifetime, and a cache that need not understand it.
         if control.mustUnderstand {
-            guard isUnderstood else { return false }
+            guard isUnderstood else { return .other }
         } else if control.isNoStore {
-            return false
+            return .directive
         }
         guard head.status >= 200, !ResponseSharing.answersOneRequest(head.status),
             ResponseSharing.varyingNames(in: receivedFields) != nil
         else {
-            return false
+            return .other
         }
         if rules.mode == .shared {
-            guard !control.isPrivate, !ResponseSharing.haveCookies(receivedFields), !request.kinds.contains(.cookie)
-            else { return false }
-            guard !request.hasAuthorization || control.permitsSharing else { return false }
+            guard !control.isPrivate else { return .directive }
+            guard !ResponseSharing.haveCookies(receivedFields), !request.kinds.contains(.cookie) else { return .cookies }
+            guard !request.hasAuthorization || control.permitsSharing else { return .authorization }
         }
         let declared = Freshness.declaredLifetime(head, rules)
         guard
             declared != nil || control.isPublic || heuristicStatuses.contains(head.status)
                 || control.isPrivate && rules.mode == .private
-        else { return false }
-        return isUseful(head, request, rules)
+        else { return .other }
+        return isUseful(head, request, rules) ? nil : .other
     }
 
     /// Whether a later request can be answered with the response.

@@ -23,6 +23,8 @@ final class CacheFolder: Sendable {
 
     private let folder: OwnedFolder
     private let lastNumber = Atomic<UInt64>(0)
+    /// The salt of the digests in its files.
+    let salt: CacheSalt
 
     var path: String { folder.path }
 
@@ -32,29 +34,75 @@ final class CacheFolder: Sendable {
         do throws(FileFault) {
             folder = try OwnedFolder(path, of: "cache")
         } catch {
-            throw Self.failure(error.path, error.reason)
+            throw Self.failure(error)
         }
+        salt = Self.storedSalt(of: folder) ?? Self.newSalt(of: folder)
     }
 
-    private static func failure(_ path: String, _ reason: String) -> HTTPDNSClient.ResponseCache.Error {
+    private static let saltName = "salt"
+
+    private static func storedSalt(of folder: OwnedFolder) -> CacheSalt? {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        guard let file = OpenCacheFile(openat(folder.descriptor, saltName, flags)),
+            let length = try? file.ownedLength(), let bytes = try? file.read(at: 0, count: Int(min(length, 64)))
+        else { return nil }
+        return CacheSalt(text: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// Returns a salt and writes it. One that cannot be written holds until the folder is opened again: responses for a credential
+    /// are not found then.
+    private static func newSalt(of folder: OwnedFolder) -> CacheSalt {
+        let (salt, part) = (CacheSalt(), "0" + partSuffix)
+        folder.remove(part)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        guard let file = OpenCacheFile(openat(folder.descriptor, part, flags, 0o600)) else { return salt }
+        if !file.write(Array(salt.text.utf8), at: 0)
+            || renameat(folder.descriptor, part, folder.descriptor, saltName) != 0
+        {
+            folder.remove(part)
+        }
+        return salt
+    }
+
+    private static func failure(_ fault: FileFault) -> HTTPDNSClient.ResponseCache.Error {
         HTTPDNSClient.ResponseCache.Error(
-            path: path,
-            message: "the cache folder \"\(path.escaped(limit: 200))\" cannot be used: \(reason)"
+            path: fault.path,
+            message: "the cache folder \"\(fault.path.escaped(limit: 200))\" cannot be used: \(fault.reason)",
+            reason: fault.reason,
+            isPassing: fault.isPassing
         )
+    }
+
+    /// Checks that files can be created and removed. A full file system counts as usable: files can be removed.
+    /// - Throws: ``HTTPDNSClient/ResponseCache/Error``, which may pass.
+    func probe() throws(HTTPDNSClient.ResponseCache.Error) {
+        var number: Int32?
+        if let (_, name) = create() { number = remove(name) } else { number = errno }
+        guard let number, number != ENOSPC, number != EDQUOT else { return }
+        var fault = FileFault(path, "files cannot be created and removed: \(systemErrorText(number))")
+        fault.isPassing = true
+        throw Self.failure(fault)
     }
 
     // MARK: all files
 
     /// Reads the heads of all files, and removes those that are unfinished, damaged or for an earlier session. Files under
     /// other names than the cache gives are left alone.
-    /// - Parameter times: The times of arrival of the responses to keep, in milliseconds since 1970. The files of the
-    ///   others are removed: they are too old, or from the future of a clock that was set back.
+    /// - Parameters:
+    ///   - times: The times of arrival of the responses to keep, in milliseconds since 1970. The files of the others are
+    ///     removed: they are too old, or from the future of a clock that was set back.
+    ///   - onUnreadable: Called with the name and the error of each file that the system refuses to read. It is removed: it
+    ///     may have a response that is invalidated later, without anybody knowing.
+    ///   - remove: Removes a file; nil removes it now.
     /// - Returns: The stored responses, the oldest first.
-    /// - Throws: ``HTTPDNSClient/ResponseCache/Error`` when the system refuses to read a file. No file is removed for that.
-    func load(_ times: ClosedRange<Int64> = .min ... .max) throws(HTTPDNSClient.ResponseCache.Error)
-        -> [(head: StoredHead, file: StoredFile)]
-    {
+    /// - Throws: ``HTTPDNSClient/ResponseCache/Error`` when the process lacks descriptors or memory. No file is removed then.
+    func load(
+        _ times: ClosedRange<Int64> = .min ... .max,
+        onUnreadable: (String, Int32) -> Void = { _, _ in },
+        remove: ((String) -> Void)? = nil
+    ) throws(HTTPDNSClient.ResponseCache.Error) -> [(head: StoredHead, file: StoredFile)] {
         var found: [(head: StoredHead, file: StoredFile)] = []
+        let remove = remove ?? { self.remove($0) }
         for name in try names() {
             if Self.isPart(name) {
                 remove(name)
@@ -64,16 +112,23 @@ final class CacheFolder: Sendable {
                     guard !stored.head.isForSession, times.contains(stored.head.responseTime) else { throw .damaged }
                     found.append(stored)
                 } catch {
-                    guard case .unavailable(let number) = error else {
-                        remove(name)
-                        continue
+                    if case .unavailable(let number) = error {
+                        if Self.shortages.contains(number) {
+                            var fault = FileFault(path, "\(name) cannot be read: \(systemErrorText(number))")
+                            fault.isPassing = true
+                            throw Self.failure(fault)
+                        }
+                        onUnreadable(name, number)
                     }
-                    throw Self.failure(path, "\(name) cannot be read: \(systemErrorText(number))")
+                    remove(name)
                 }
             }
         }
         return found.sorted { $0.head.responseTime < $1.head.responseTime }
     }
+
+    /// The errors that concern the process and no file.
+    private static let shortages: Set<Int32> = [EMFILE, ENFILE, ENOMEM]
 
     /// Whether a name is that of an unfinished file of a cache: digits and the suffix.
     private static func isPart(_ name: String) -> Bool {
@@ -99,7 +154,7 @@ final class CacheFolder: Sendable {
         do throws(FileFault) {
             return try folder.names()
         } catch {
-            throw Self.failure(path, error.reason)
+            throw Self.failure(error)
         }
     }
 
@@ -124,7 +179,10 @@ final class CacheFolder: Sendable {
         return file
     }
 
-    func remove(_ name: String) { folder.remove(name) }
+    /// Removes a file.
+    /// - Returns: The error number of the system; nil when the file is gone.
+    @discardableResult
+    func remove(_ name: String) -> Int32? { folder.remove(name) }
 
     // MARK: one file
 

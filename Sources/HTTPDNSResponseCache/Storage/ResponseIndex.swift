@@ -13,6 +13,8 @@ struct ResponseIndex: Sendable {
         var entries: Int
         /// In milliseconds since the response arrived or was validated.
         var age: Int64
+        /// The bytes of the responses in memory, where a folder has the others.
+        var memory = Int.max
     }
 
     /// The place of a body.
@@ -48,8 +50,22 @@ struct ResponseIndex: Sendable {
     private(set) var bytes = 0
     /// The bytes of responses that are being stored.
     private(set) var reserved = 0
+    /// The bytes of entries in memory, and those of responses that are being stored there.
+    private(set) var (memoryBytes, reservedMemory) = (0, 0)
+    /// The invalidations that a folder does not know yet; nil when it is open, or there is none.
+    private var unknownInvalidations: Invalidations?
 
-    init(_ limits: Limits) { self.limits = limits }
+    /// The responses that were invalidated before the folder was opened.
+    private enum Invalidations: Sendable {
+        case urls(Set<String>)
+        case all
+    }
+
+    /// - Parameter awaitsFolder: Whether responses of a folder are added later with ``load(_:at:)``.
+    init(_ limits: Limits, awaitsFolder: Bool = false) {
+        self.limits = limits
+        if awaitsFolder { unknownInvalidations = .urls([]) }
+    }
 
     var count: Int { slotsByID.count }
     var all: [Entry] { slots.compactMap { $0?.entry } }
@@ -57,12 +73,14 @@ struct ResponseIndex: Sendable {
     /// Returns the newest response that a request may get, and sets its bit.
     /// - Parameters:
     ///   - now: Milliseconds since 1970.
+    ///   - isUsable: Whether the request may get a response. Others are passed over.
     ///   - removed: Receives the entries that are too old, or too far in the future after the clock was set back.
     mutating func find(
         _ url: String,
         _ partition: String,
         for request: CacheRequest,
         at now: Int64,
+        where isUsable: (Entry) -> Bool = { _ in true },
         removed: inout [Entry]
     ) -> Entry? {
         guard let places = variants[url]?[partition] else { return nil }
@@ -76,6 +94,7 @@ struct ResponseIndex: Sendable {
             }
             guard values.match(entry.head.vary) else { continue }
             if let best, Self.rank(best.entry.head, at: now) >= Self.rank(entry.head, at: now) { continue }
+            guard isUsable(entry) else { continue }
             best = (place, entry)
         }
         guard let best else { return nil }
@@ -116,7 +135,9 @@ struct ResponseIndex: Sendable {
     ///   request of the stored one was sent later.
     mutating func insert(_ entry: Entry, at now: Int64) -> [Entry] {
         let (head, cost) = (entry.head, entry.cost)
-        guard cost <= limits.bytes, limits.entries > 0 else { return [entry] }
+        guard cost <= limits.bytes, !entry.isInMemory || cost <= limits.memory, limits.entries > 0 else {
+            return [entry]
+        }
         var removed = removeSomeExpired(at: now)
         var others = (variants[head.url]?[head.partition] ?? []).compactMap { slots[$0]?.entry }
         let isOutdated = others.contains { other in
@@ -133,26 +154,70 @@ struct ResponseIndex: Sendable {
             guard let evicted = evict() else { break }
             removed.append(evicted)
         }
+        removed += evictFromMemory(for: entry.isInMemory ? cost : 0)
         let place = free.popLast() ?? slots.count
         if place == slots.count { slots.append(nil) }
         slots[place] = Slot(entry: entry)
         slotsByID[entry.id] = place
         variants[head.url, default: [:]][head.partition, default: []].append(place)
         bytes += cost
+        if entry.isInMemory { memoryBytes += cost }
         return removed
     }
+
+    /// Adds a response of a folder that was opened just now, unless it was invalidated before.
+    /// - Returns: The entries that were removed, as those of ``insert(_:at:)``.
+    mutating func load(_ entry: Entry, at now: Int64) -> [Entry] {
+        switch unknownInvalidations {
+        case .all: [entry]
+        case .urls(let urls) where urls.contains(entry.head.url): [entry]
+        default: insert(entry, at: now)
+        }
+    }
+
+    /// Notes that all responses of the folder are known.
+    mutating func endLoading() { unknownInvalidations = nil }
+
+    /// Notes that the responses of a URL, or all, must not be loaded.
+    mutating func noteInvalid(_ url: String?) {
+        guard case .urls(var urls) = unknownInvalidations else { return }
+        unknownInvalidations = .all
+        // More would be a leak while the folder stays away.
+        guard let url, urls.count < Self.maximumInvalidations else { return }
+        urls.insert(url)
+        unknownInvalidations = .urls(urls)
+    }
+
+    private static let maximumInvalidations = 10_000
 
     /// Reserves bytes for a response that is being stored, and evicts entries for them.
     /// - Returns: The evicted entries; nil when there is no room even without any entry.
-    mutating func reserve(_ count: Int) -> [Entry]? {
-        guard reserved + count <= limits.bytes else { return nil }
+    mutating func reserve(_ count: Int, inMemory: Bool = true) -> [Entry]? {
+        guard reserved + count <= limits.bytes, !inMemory || reservedMemory + count <= limits.memory else { return nil }
         var removed: [Entry] = []
         while bytes + reserved + count > limits.bytes, let evicted = evict() { removed.append(evicted) }
         reserved += count
+        if inMemory {
+            removed += evictFromMemory(for: count)
+            reservedMemory += count
+        }
         return removed
     }
 
-    mutating func release(_ count: Int) { reserved -= count }
+    mutating func release(_ count: Int, inMemory: Bool = true) {
+        reserved -= count
+        if inMemory { reservedMemory -= count }
+    }
+
+    /// Evicts entries in memory until there is room for bytes.
+    private mutating func evictFromMemory(for count: Int) -> [Entry] {
+        guard limits.memory < .max else { return [] }
+        var removed: [Entry] = []
+        while memoryBytes + reservedMemory + count > limits.memory, let evicted = evict(where: \.isInMemory) {
+            removed.append(evicted)
+        }
+        return removed
+    }
 
     /// Replaces the head of an entry, and evicts entries if the new one is longer.
     /// - Parameter replaced: The head that is replaced; nil for any.
@@ -163,9 +228,10 @@ struct ResponseIndex: Sendable {
         let updated = entry.with(head)
         slots[place]?.entry = updated
         bytes += updated.cost - entry.cost
+        if entry.isInMemory { memoryBytes += updated.cost - entry.cost }
         var removed: [Entry] = []
         while bytes + reserved > limits.bytes, let evicted = evict() { removed.append(evicted) }
-        return removed
+        return removed + evictFromMemory(for: 0)
     }
 
     mutating func remove(_ id: UInt64) -> Entry? {
@@ -173,6 +239,7 @@ struct ResponseIndex: Sendable {
         slots[place] = nil
         free.append(place)
         bytes -= entry.cost
+        if entry.isInMemory { memoryBytes -= entry.cost }
         let (url, partition) = (entry.head.url, entry.head.partition)
         variants[url]?[partition]?.removeAll { $0 == place }
         if variants[url]?[partition]?.isEmpty == true { variants[url]?[partition] = nil }
@@ -183,6 +250,7 @@ struct ResponseIndex: Sendable {
     /// Removes all responses of a URL, of all partitions. Those that are being fetched are not current any more.
     mutating func removeAll(url: String) -> [Entry] {
         fetches[url]?.invalidations += 1
+        noteInvalid(url)
         let places = variants[url]?.values.flatMap(\.self) ?? []
         return places.compactMap { slots[$0]?.entry.id }.compactMap { remove($0) }
     }
@@ -190,6 +258,7 @@ struct ResponseIndex: Sendable {
     /// Removes all responses, and those that are being fetched are not current any more.
     mutating func removeAll() -> [Entry] {
         for url in fetches.keys { fetches[url]?.invalidations += 1 }
+        noteInvalid(nil)
         return all.compactMap { remove($0.id) }
     }
 
@@ -208,12 +277,12 @@ struct ResponseIndex: Sendable {
     /// Whether nothing has invalidated the response of a fetch that is in progress.
     func isCurrent(_ url: String, _ invalidations: UInt64) -> Bool { fetches[url]?.invalidations == invalidations }
 
-    private mutating func evict() -> Entry? {
+    private mutating func evict(where mayEvict: (Entry) -> Bool = { _ in true }) -> Entry? {
         guard !slotsByID.isEmpty else { return nil }
         // The first round clears all bits, so the second one finds an entry.
         for _ in 0..<2 * slots.count {
             hand = hand + 1 < slots.count ? hand + 1 : 0
-            guard let slot = slots[hand] else { continue }
+            guard let slot = slots[hand], mayEvict(slot.entry) else { continue }
             guard slot.isUsed else { return remove(slot.entry.id) }
             slots[hand]?.isUsed = false
         }

@@ -3,10 +3,11 @@
 
 internal import HTTPDNS
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// The stored responses, in memory or in a folder.
+/// The stored responses, in memory or in a folder. While the folder is absent they are in memory.
 final class ResponseStore: Sendable {
     /// The longest body in a file that is checked as a whole before it is returned.
     private static let checkedLength: Int64 = 16 << 20
@@ -15,41 +16,133 @@ final class ResponseStore: Sendable {
 
     private let index: Lock<ResponseIndex>
     private let clock: WallClock
-    let folder: CacheFolder?
+    /// The access to the folder; nil for a store in memory.
+    let access: FolderAccess?
     /// The longest response that is stored, in bytes.
     private let maximumEntry: Int
-    /// The longest time for which a request waits until a file is written or removed.
-    private let writeLimit: Duration
+    /// The same while the folder is absent.
+    private let maximumEntryInMemory: Int
+    /// The age in milliseconds at which a response is too old.
+    private let oldestAge: Int64
     /// Called with the number of responses that were evicted, and of those that were damaged.
     private let onLoss: @Sendable (_ evicted: Int, _ damaged: Int) -> Void
 
-    /// - Parameters:
-    ///   - folder: The folder, whose responses are in `loaded`; nil for a store in memory.
-    ///   - writeLimit: The longest time for which a request waits until a file is written or removed. A body whose file takes
-    ///     longer is not stored.
+    /// The most bytes in memory while the folder is absent.
+    static let memoryInPlace = 64 << 20
+
+    /// - Parameter access: The access to the folder. One that is not open yet is opened by ``open()``, or with a later request.
     init(
         _ limits: ResponseIndex.Limits,
         maximumEntry: Int,
-        folder: CacheFolder? = nil,
-        loaded: [(head: StoredHead, file: StoredFile)] = [],
+        access: FolderAccess? = nil,
         clock: WallClock,
-        writeLimit: Duration = .seconds(5),
         onLoss: @escaping @Sendable (_ evicted: Int, _ damaged: Int) -> Void = { _, _ in }
     ) {
-        var (index, removed) = (ResponseIndex(limits), [ResponseIndex.Entry]())
-        for (head, file) in loaded {
-            removed += index.insert(
-                ResponseIndex.Entry(head, .file(file), bodyLength: file.bodyLength, cost: Int(file.length)),
-                at: clock.now()
-            )
-        }
-        self.index = Lock(index)
+        var limits = limits
+        if access != nil { limits.memory = min(limits.bytes, Self.memoryInPlace) }
+        index = Lock(ResponseIndex(limits, awaitsFolder: access != nil && access?.opened == nil))
+        self.access = access
         self.clock = clock
-        self.folder = folder
         self.maximumEntry = maximumEntry
-        self.writeLimit = writeLimit
+        oldestAge = limits.age
+        maximumEntryInMemory = min(maximumEntry, limits.memory == .max ? .max : limits.memory / 2)
         self.onLoss = onLoss
-        for case .file(let file) in removed.map(\.body) { folder?.remove(file.name) }
+    }
+
+    private let ownSalt = CacheSalt()
+
+    /// The salt of digests of secrets: that of the folder as soon as it is open.
+    var salt: CacheSalt { access?.opened?.salt ?? ownSalt }
+
+    // MARK: the folder
+
+    /// The folder while it is in use; nil while it is absent, and for a store in memory.
+    var folder: CacheFolder? {
+        guard let access else { return nil }
+        let (folder, isAttemptDue) = access.current()
+        if isAttemptDue { attempt(access) { _ in } }
+        return folder
+    }
+
+    /// Opens the folder. One that is not available now, or that does not respond in time, is absent.
+    /// - Throws: ``HTTPDNSClient/ResponseCache/Error`` for a folder that only other settings or permissions make usable;
+    ///   `CancellationError`.
+    func open() async throws {
+        guard let access, access.current().isAttemptDue else { return }
+        let outcome = OneShot<HTTPDNSClient.ResponseCache.Error?>()
+        let deadline = SystemTimeSource().now() + access.times.opening
+        let timer = CallWork.detached {
+            guard (try? await SystemTimeSource().sleep(until: deadline)) != nil else { return }
+            if outcome.deliver(nil) { access.noteSlowOpening() }
+        }
+        defer { timer.cancel() }
+        attempt(access) { outcome.deliver($0) }
+        let error = await withTaskCancellationHandler {
+            await outcome.value()
+        } onCancel: {
+            outcome.deliver(nil)
+        }
+        try Task.checkCancellation()
+        if let error { throw error }
+    }
+
+    /// Finds out whether the folder responds, and opens it if it is not open yet.
+    /// - Parameter completion: Called at the end, with the error of a folder that cannot be used with the present settings.
+    private func attempt(
+        _ access: FolderAccess,
+        _ completion: @escaping @Sendable (HTTPDNSClient.ResponseCache.Error?) -> Void
+    ) {
+        let isTaken = access.pool.start { [weak self] in
+            var failure: HTTPDNSClient.ResponseCache.Error?
+            do throws(HTTPDNSClient.ResponseCache.Error) {
+                if let folder = access.opened {
+                    try folder.probe()
+                } else {
+                    let folder = try CacheFolder(access.path)
+                    try folder.probe()
+                    try self?.load(folder, access)
+                }
+            } catch {
+                failure = error
+            }
+            if failure == nil { access.removeUnneeded() }
+            access.endAttempt(failure?.reason)
+            completion(failure.flatMap { $0.isPassing ? nil : $0 })
+        }
+        guard !isTaken else { return }
+        access.endAttempt("the system gives no thread for it")
+        completion(nil)
+    }
+
+    /// Adds the responses of a folder. This call blocks.
+    private func load(_ folder: CacheFolder, _ access: FolderAccess) throws(HTTPDNSClient.ResponseCache.Error) {
+        var (unreadable, first): (Int, String) = (0, "")
+        // A clock that was ahead is no reason to drop all: such entries are validated before use.
+        let loaded = try folder.load((clock.now() - oldestAge) ... .max) { name, number in
+            if unreadable == 0 { first = "\(name): \(systemErrorText(number))" }
+            unreadable += 1
+        } remove: {
+            access.noteUnneeded([$0])
+        }
+        if unreadable > 0 {
+            access.noteUnreadable(unreadable, first: first)
+            onLoss(0, unreadable)
+        }
+        access.open(folder)
+        // Requests go on meanwhile.
+        for start in stride(from: 0, to: loaded.count, by: 256) {
+            let now = clock.now()
+            let removed = index.withLock { index in
+                loaded[start..<min(start + 256, loaded.count)].flatMap { head, file in
+                    index.load(
+                        ResponseIndex.Entry(head, .file(file), bodyLength: file.bodyLength, cost: Int(file.length)),
+                        at: now
+                    )
+                }
+            }
+            access.noteUnneeded(names(of: removed))
+        }
+        index.withLock { $0.endLoading() }
     }
 
     var bytes: Int { current(\.bytes) }
@@ -77,9 +170,26 @@ final class ResponseStore: Sendable {
 
     fileprivate func endFetch(_ url: String) { index.withLock { $0.endFetch(url) } }
 
-    func find(_ url: String, _ partition: String, for request: CacheRequest, at now: Int64) -> ResponseIndex.Entry? {
+    /// Returns the newest response that a request may get. While the folder is absent, its responses are passed over.
+    func find(
+        _ url: String,
+        _ partition: String,
+        for request: CacheRequest,
+        at now: Int64,
+        where isUsable: (ResponseIndex.Entry) -> Bool
+    ) -> ResponseIndex.Entry? {
         var removed: [ResponseIndex.Entry] = []
-        let found = index.withLock { $0.find(url, partition, for: request, at: now, removed: &removed) }
+        let hasFolder = folder != nil
+        let found = index.withLock { index in
+            index.find(
+                url,
+                partition,
+                for: request,
+                at: now,
+                where: { (hasFolder || $0.isInMemory) && isUsable($0) },
+                removed: &removed
+            )
+        }
         dropLater(removed)
         return found
     }
@@ -101,28 +211,32 @@ final class ResponseStore: Sendable {
                 range.count == bytes.count ? bytes : Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
             )
         case .file(let file):
-            guard let folder else { return nil }
+            guard let access, let folder else { return nil }
             guard !range.isEmpty else { return .bytes([]) }
             let id = entry.id
             let onDamage: @Sendable () async -> Void = { [weak self] in await self?.removeDamaged(id) }
             let opened: (body: StoredBody, bytes: [UInt8]?)
             do {
-                opened = try await run(until: time.head) {
+                let limit = access.limit(before: time.head)
+                opened = try await access.run(until: limit) { call in
                     let body = StoredBody(
                         open: try folder.open(file),
                         file: file,
                         range: range,
+                        access: access,
                         deadline: time.body,
                         onDamage: onDamage
                     )
                     if range.count <= Self.shortLength { return (body, try body.readAll()) }
-                    if range.count <= Self.checkedLength { try body.check() }
+                    // A folder that is slow checks the rest while it is read.
+                    let end = SystemTimeSource().now()
+                    if range.count <= Self.checkedLength { try body.check(until: end + (limit - end) / 2, call) }
                     return (body, nil)
                 }
             } catch CacheFileError.damaged {
                 await removeDamaged(id)
                 return nil
-            } catch is CacheFileError, is SerialWork.NoThread, is SerialWork.Overdue {
+            } catch is CacheFileError, is FolderAccess.Absent, is SerialWork.NoThread, is SerialWork.Overdue {
                 return nil
             }
             return opened.bytes.map { .bytes($0) } ?? .stream(opened.body, length: Int64(range.count))
@@ -147,9 +261,11 @@ final class ResponseStore: Sendable {
     func update(_ entry: ResponseIndex.Entry, _ head: StoredHead) async {
         guard let evicted = index.withLock({ $0.update(entry.id, head) }) else { return }
         await drop(evicted)
-        guard case .file(let file) = entry.body, let folder else { return }
+        guard case .file(let file) = entry.body, let access, let folder else { return }
         do {
-            try await Task { try await self.run(until: self.writeDeadline) { try folder.update(file, head) } }.value
+            try await Task {
+                try await access.run(until: access.limit()) { _ in try folder.update(file, head) }
+            }.value
         } catch CacheFileError.damaged {
             await remove(entry)
         } catch {
@@ -159,7 +275,18 @@ final class ResponseStore: Sendable {
     }
 
     func remove(_ entry: ResponseIndex.Entry) async {
-        if let removed = index.withLock({ $0.remove(entry.id) }) { await delete(names(of: [removed])) }
+        let removed = index.withLock { index in
+            index.noteInvalid(entry.head.url)
+            return index.remove(entry.id)
+        }
+        if let removed { await delete(names(of: [removed])) }
+    }
+
+    /// Removes the responses that a closure selects. Those of a folder that was not opened yet cannot be asked about, and are
+    /// removed all.
+    func remove(where isSelected: (ResponseIndex.Entry) -> Bool) async {
+        index.withLock { $0.noteInvalid(nil) }
+        for entry in all where isSelected(entry) { await remove(entry) }
     }
 
     func removeAll(url: String) async { await delete(names(of: index.withLock { $0.removeAll(url: url) })) }
@@ -168,20 +295,24 @@ final class ResponseStore: Sendable {
 
     /// Reserves bytes for a response that is being stored.
     /// - Returns: Whether there is room.
-    fileprivate func reserve(_ count: Int, of total: Int) async -> Bool {
-        guard total <= maximumEntry, let evicted = index.withLock({ $0.reserve(count) }) else { return false }
+    fileprivate func reserve(_ count: Int, of total: Int, inMemory: Bool) async -> Bool {
+        guard total <= (inMemory ? maximumEntryInMemory : maximumEntry),
+            let evicted = index.withLock({ $0.reserve(count, inMemory: inMemory) })
+        else { return false }
         await drop(evicted)
         return true
     }
 
-    fileprivate func release(_ count: Int) { index.withLock { $0.release(count) } }
+    fileprivate func release(_ count: Int, inMemory: Bool) {
+        index.withLock { $0.release(count, inMemory: inMemory) }
+    }
 
     /// Adds a response whose bytes are reserved, unless it was invalidated since its request was sent.
     /// - Returns: Whether it is stored.
     fileprivate func insert(_ entry: ResponseIndex.Entry, reserved: Int, _ ticket: FetchTicket) async -> Bool {
         let now = clock.now()
         let removed = index.withLock { index -> [ResponseIndex.Entry]? in
-            index.release(reserved)
+            index.release(reserved, inMemory: entry.isInMemory)
             return index.isCurrent(ticket.url, ticket.invalidations) ? index.insert(entry, at: now) : nil
         }
         guard let removed else {
@@ -204,44 +335,31 @@ final class ResponseStore: Sendable {
     }
 
     private func names(of entries: [ResponseIndex.Entry]) -> [String] {
-        folder == nil ? [] : entries.compactMap { if case .file(let file) = $0.body { file.name } else { nil } }
+        access == nil ? [] : entries.compactMap { if case .file(let file) = $0.body { file.name } else { nil } }
     }
 
     /// Removes files on a thread that may block. A file that is being read stays open. It is done also for a canceled task,
-    /// since the index has forgotten the files. The caller waits no longer than for a write.
+    /// since the index has forgotten the files. The caller waits no longer than for a read. Files of an absent folder are
+    /// removed when it responds again.
     fileprivate func delete(_ names: [String]) async {
-        guard !names.isEmpty else { return }
-        let (done, deadline) = (OneShot<Void>(), writeDeadline)
-        let timer = CallWork.detached {
-            try? await SystemTimeSource().sleep(until: deadline)
-            done.deliver(())
-        }
-        deleteLater(names) { done.deliver(()) }
-        await done.value()
-        timer.cancel()
+        guard !names.isEmpty, let access else { return }
+        access.noteUnneeded(names)
+        guard folder != nil else { return }
+        await CallWork.task {
+            try? await access.run(until: access.limit()) { _ in access.removeUnneeded() }
+        }.value
     }
 
     /// Removes files as ``delete(_:)`` does, without a wait.
     fileprivate func deleteLater(_ names: [String], _ completion: @escaping @Sendable () -> Void = {}) {
-        guard let folder, !names.isEmpty else { return completion() }
-        let work: @Sendable () -> Void = {
-            for name in names { folder.remove(name) }
+        guard let access, !names.isEmpty else { return completion() }
+        access.noteUnneeded(names)
+        guard folder != nil else { return completion() }
+        let isTaken = access.pool.start {
+            access.removeUnneeded()
             completion()
         }
-        // Without a thread the caller's has to do it.
-        if !ThreadPool.files.start(work) { work() }
-    }
-
-    /// The moment at which a request no longer waits for a write that begins now.
-    fileprivate var writeDeadline: MonotonicTime { SystemTimeSource().now() + writeLimit }
-
-    /// Runs work that blocks.
-    /// - Throws: The errors of `work`, `CancellationError`; ``SerialWork/NoThread``, ``SerialWork/Overdue``.
-    private func run<Value: Sendable>(
-        until deadline: MonotonicTime?,
-        _ work: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        try await SerialWork(on: ThreadPool.files).run(until: deadline, work)
+        if !isTaken { completion() }
     }
 }
 
@@ -277,13 +395,20 @@ final class StoredBodyWriter: Sendable {
     private let store: ResponseStore
     private let ticket: FetchTicket
     private let room: Int
-    private let work = SerialWork(on: ThreadPool.files)
+    /// The place of the body; nil in memory.
+    private let place: (folder: CacheFolder, access: FolderAccess, work: SerialWork)?
 
     fileprivate init(_ head: StoredHead, _ store: ResponseStore, _ ticket: FetchTicket) {
         state = Lock(State(head: head))
         self.store = store
         self.ticket = ticket
-        room = store.folder == nil ? head.size : StoredFile.room(for: head.encoded)
+        if let access = store.access, let folder = store.folder {
+            place = (folder, access, SerialWork(on: access.pool))
+            room = StoredFile.room(for: head.encoded)
+        } else {
+            place = nil
+            room = head.size
+        }
     }
 
     deinit { discard() }
@@ -299,11 +424,11 @@ final class StoredBodyWriter: Sendable {
         let block: ArraySlice<UInt8>? = state.withLock { state in
             state.waiting += bytes
             state.length += Int64(bytes.count)
-            return store.folder == nil || state.waiting.count < StoredFile.blockLength ? nil : state.waiting[...]
+            return place == nil || state.waiting.count < StoredFile.blockLength ? nil : state.waiting[...]
         }
-        guard let block, let folder = store.folder else { return true }
+        guard let block else { return true }
         let count = block.count / StoredFile.blockLength * StoredFile.blockLength
-        guard await write(block.prefix(count), in: folder) else {
+        guard await write(block.prefix(count)) else {
             discard()
             return false
         }
@@ -313,17 +438,19 @@ final class StoredBodyWriter: Sendable {
 
     private func reserve(_ count: Int) async -> Bool {
         let total = state.withLock { state -> Int? in state.isEnded ? nil : room + Int(state.length) + count }
-        guard let total, await store.reserve(count, of: total) else { return false }
+        guard let total, await store.reserve(count, of: total, inMemory: place == nil) else { return false }
         let isEnded = state.withLock { state in
             if !state.isEnded { state.reserved += count }
             return state.isEnded
         }
-        if isEnded { store.release(count) }
+        if isEnded { store.release(count, inMemory: place == nil) }
         return !isEnded
     }
 
     /// Writes whole blocks, and the last one of a body.
-    private func write(_ bytes: ArraySlice<UInt8>, in folder: CacheFolder) async -> Bool {
+    private func write(_ bytes: ArraySlice<UInt8>) async -> Bool {
+        // The bytes stay in memory until a thread has written them, whether or not the body is discarded meanwhile.
+        guard let (folder, access, work) = place, let waiting = access.waitingBytes(bytes.count) else { return false }
         let blocks = stride(from: bytes.startIndex, to: bytes.endIndex, by: StoredFile.blockLength).flatMap { start in
             StoredFile.block(bytes[start..<min(start + StoredFile.blockLength, bytes.endIndex)])
         }
@@ -332,8 +459,9 @@ final class StoredBodyWriter: Sendable {
             let written = (state.length - Int64(state.waiting.count)) / Int64(StoredFile.blockLength)
             return Int64(StoredFile.prefixLength + room) + written * Int64(StoredFile.blockLength + 4)
         }
-        let isWritten = try? await work.run(until: store.writeDeadline) {
-            self.writeNow(blocks, at: offset, in: folder)
+        let isWritten = try? await access.run(on: work, until: access.limit()) { _ in
+            defer { withExtendedLifetime(waiting) {} }
+            return self.writeNow(blocks, at: offset, in: folder)
         }
         return isWritten == true
     }
@@ -358,14 +486,14 @@ final class StoredBodyWriter: Sendable {
     /// Ends the body, and makes the response visible to requests.
     /// - Returns: Whether it is stored.
     func finish() async -> Bool {
-        guard let folder = store.folder else { return await finishInMemory() }
+        guard let (folder, access, work) = place else { return await finishInMemory() }
         guard await reserve(room) else {
             discard()
             return false
         }
         let rest = state.withLock { $0.waiting }
         if !rest.isEmpty || state.withLock({ $0.file == nil }) {
-            guard await write(rest[...], in: folder) else {
+            guard await write(rest[...]) else {
                 discard()
                 return false
             }
@@ -376,10 +504,10 @@ final class StoredBodyWriter: Sendable {
             return state
         }
         guard let ended, let file = ended.file, let part = ended.part else { return false }
-        guard let stored = await finish(file, part, ended, in: folder) else {
+        guard let stored = await finish(file, part, ended, folder, access, work) else {
             // Without a thread nothing has removed the file.
             await store.delete([part])
-            store.release(ended.reserved)
+            store.release(ended.reserved, inMemory: false)
             return false
         }
         return await store.insert(
@@ -403,13 +531,18 @@ final class StoredBodyWriter: Sendable {
 
     /// Gives a file the name of its response. One that takes too long is removed when it is done.
     /// - Returns: Nil when it is not stored.
-    private func finish(_ file: OpenCacheFile, _ part: String, _ ended: State, in folder: CacheFolder) async
-        -> StoredFile?
-    {
+    private func finish(
+        _ file: OpenCacheFile,
+        _ part: String,
+        _ ended: State,
+        _ folder: CacheFolder,
+        _ access: FolderAccess,
+        _ work: SerialWork
+    ) async -> StoredFile? {
         let ending = Lock(Ending.running)
-        let (room, deadline) = (room, store.writeDeadline)
-        try? await Task { [work] in
-            try await work.run(until: deadline) {
+        let room = room
+        await CallWork.task {
+            try? await access.run(on: work, until: access.limit()) { _ in
                 let stored = folder.finish(file, part, ended.head, room: room, bodyLength: ended.length)
                 let isDropped = ending.withLock { ending in
                     if case .dropped = ending { return true }
@@ -461,7 +594,7 @@ final class StoredBodyWriter: Sendable {
             return state
         }
         guard let ended else { return }
-        let (store, reserved) = (store, ended.reserved)
-        store.deleteLater(ended.part.map { [$0] } ?? []) { store.release(reserved) }
+        let (store, reserved, inMemory) = (store, ended.reserved, place == nil)
+        store.deleteLater(ended.part.map { [$0] } ?? []) { store.release(reserved, inMemory: inMemory) }
     }
 }

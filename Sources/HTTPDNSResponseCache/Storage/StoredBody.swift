@@ -17,7 +17,7 @@ struct ReadTime: Sendable {
 
 /// The body of a response in a file: blocks that are checked before their bytes are returned.
 ///
-/// A read takes at most 256 KiB, on a thread of ``ThreadPool/files``.
+/// A read takes at most 256 KiB, on a thread of the folder.
 struct StoredBody: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
@@ -26,6 +26,7 @@ struct StoredBody: AsyncSequence, Sendable {
     let file: StoredFile
     /// The bytes of the body that are returned.
     let range: Range<Int64>
+    let access: FolderAccess
     /// The moment at which the body must have been read; nil without a limit.
     let deadline: MonotonicTime?
     /// Called for a block that is not the one that was written.
@@ -38,7 +39,7 @@ struct StoredBody: AsyncSequence, Sendable {
         fileprivate let body: StoredBody
         fileprivate var next: Int64
         fileprivate var ready: [[UInt8]] = []
-        fileprivate let work = SerialWork(on: ThreadPool.files)
+        fileprivate let work: SerialWork
 
         /// Returns the next bytes; nil at the end.
         /// - Throws: ``HTTPDNSClientError`` with code `fileFailed` or `timedOut`, `CancellationError`.
@@ -47,14 +48,21 @@ struct StoredBody: AsyncSequence, Sendable {
                 let (body, start) = (self.body, next)
                 let blocks: [[UInt8]]
                 do {
-                    blocks = try await work.run(until: body.deadline) { try body.read(from: start) }
+                    let limit = SystemTimeSource().now() + body.access.times.bodyPart
+                    blocks = try await body.access.run(
+                        on: work,
+                        until: body.deadline.map { Swift.min($0, limit) } ?? limit,
+                        isForOpenFile: true
+                    ) { _ in try body.read(from: start) }
                 } catch let error as CacheFileError {
                     if case .damaged = error { await body.onDamage() }
                     next = body.range.upperBound
                     throw HTTPDNSClientError.storedBody(error)
                 } catch is SerialWork.Overdue {
                     next = body.range.upperBound
-                    throw HTTPDNSClientError.overdueStoredBody
+                    throw HTTPDNSClientError.overdueStoredBody(
+                        isCallDeadline: body.deadline.map { SystemTimeSource().now() >= $0 } ?? false
+                    )
                 }
                 next += blocks.reduce(0) { $0 + Int64($1.count) }
                 ready = blocks.reversed()
@@ -65,7 +73,9 @@ struct StoredBody: AsyncSequence, Sendable {
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? { try await next() }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self, next: range.lowerBound) }
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(body: self, next: range.lowerBound, work: SerialWork(on: access.pool))
+    }
 
     /// Reads some blocks from a byte of the body on.
     private func read(from start: Int64) throws(CacheFileError) -> [[UInt8]] {
@@ -93,13 +103,15 @@ struct StoredBody: AsyncSequence, Sendable {
         return content
     }
 
-    /// Checks that all blocks of the range are as they were written.
-    func check() throws(CacheFileError) {
+    /// Checks that all blocks of the range are as they were written, or the first ones until a moment.
+    func check(until end: MonotonicTime, _ call: FolderAccess.Call) throws(CacheFileError) {
         let size = Int64(StoredFile.blockLength)
         var number = range.lowerBound / size
         while number * size < range.upperBound {
             _ = try block(number)
             number += 1
+            guard SystemTimeSource().now() < end else { return }
+            call.progress()
         }
     }
 
@@ -116,14 +128,18 @@ struct StoredBody: AsyncSequence, Sendable {
 }
 
 extension HTTPDNSClientError {
-    fileprivate static var overdueStoredBody: HTTPDNSClientError {
+    fileprivate static func overdueStoredBody(isCallDeadline: Bool) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .timedOut,
             phase: .body,
-            message: "a stored response was not read from the folder of the cache within the time of the call",
-            hint: "check the file system of the folder, or give the call more time (options.timeout)"
+            message: isCallDeadline
+                ? "a stored response was not read from the folder of the cache within the time of the call"
+                : "the folder of the cache does not respond: a stored response was not read on",
+            hint: isCallDeadline
+                ? "check the file system of the folder, or give the call more time (options.timeout)"
+                : "check the file system of the folder, and send the request again"
         )
-        error.isCallDeadline = true
+        error.isCallDeadline = isCallDeadline
         return error
     }
 

@@ -36,6 +36,9 @@ extension ResponseIndex {
             version = [.http2, .http10].first { $0.description == head.version } ?? .http11
         }
 
+        /// Whether the body is in memory.
+        var isInMemory: Bool { if case .memory = body { true } else { false } }
+
         /// Returns the same stored response with another head.
         func with(_ head: StoredHead) -> Entry {
             // A file has room for a head that grows.

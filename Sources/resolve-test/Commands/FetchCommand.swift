@@ -60,7 +60,11 @@ struct FetchCommand: Subcommand {
             .continued(at: outputs.continueAt, range: curl.range)
         if let range = body.range { request.headerFields[.range] = range }
         if let cacheFolder = outputs.cacheFolder {
-            settings.configuration.responseCache = try await openCache(cacheFolder)
+            let cache = try await openCache(cacheFolder)
+            settings.configuration.responseCache = cache
+            if !cache.isFolderInUse {
+                console.note(["--cache: another process uses the folder, or it does not respond"], unless: isJSON)
+            }
         }
         let destination = try body.destination()
         let files = try TrafficFiles(

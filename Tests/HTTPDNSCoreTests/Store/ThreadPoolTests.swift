@@ -80,4 +80,14 @@ struct ThreadPoolTests {
         threads.runFirst()
         #expect(done.withLock { $0 } == 3)
     }
+
+    @Test("Work beyond the limit of waiting work is refused until a thread has taken some")
+    func maximumWaiting() {
+        let threads = Threads(allowed: .max)
+        let pool = ThreadPool(limit: 1, maximumWaiting: 2, rest: .zero, startThread: threads.start)
+        let done = Lock(0)
+        for isTaken in [true, true, false] { #expect(pool.start { done.withLock { $0 += 1 } } == isTaken) }
+        threads.runFirst()
+        #expect(done.withLock { $0 } == 2 && pool.start {})
+    }
 }

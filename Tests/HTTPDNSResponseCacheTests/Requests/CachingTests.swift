@@ -299,6 +299,31 @@ struct CachingTests {
         #expect(counters.stale == 2 && counters.offline == 1 && counters.stored == 1)
     }
 
+    @Test("A refresh in the background has time limits of its own")
+    func backgroundTime() async throws {
+        let (folder, isOver) = (try TemporaryFolder(), OneShot<Void>())
+        let origin = ScriptedOrigin { request, number in
+            let fields = ["cache-control": "max-age=60, stale-while-revalidate=60", "etag": "\"1\""]
+            guard request.headerFields.contains(.ifNoneMatch) else {
+                return Scripted("v\(number)", fields).answer(to: request)
+            }
+            await isOver.value()
+            return Scripted("", status: .notModified, fields).answer(to: request)
+        }
+        let client = try await CachedClient(origin, folder: folder.path("cache"))
+        _ = try await client.get()
+        client.time.move(seconds: 70)
+        let end = ContinuousClock.now + .seconds(2)
+        #expect(texts([try await client.get { $0.options.timeout = .seconds(2) }]) == ["stale v0"])
+        // The time of that call has to be over.
+        try await Task.sleep(until: end)
+        isOver.deliver(())
+        let arrived = client.time.clock.now()
+        try await until { client.cache.storedResponses.first?.responseTime == arrived }
+        #expect(texts([try await client.get()]) == ["hit v0"])
+        #expect(client.origin.count == 2)
+    }
+
     @Test("A refresh in the background and a damaged file have counters of their own")
     func allCounters() async throws {
         let folder = try TemporaryFolder()

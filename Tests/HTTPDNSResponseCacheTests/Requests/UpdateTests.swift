@@ -24,6 +24,18 @@ private struct AddingInterceptor: HTTPDNSClient.Interceptor {
     }
 }
 
+/// An interceptor that sends the requests for a page to another host.
+private struct MovingInterceptor: HTTPDNSClient.Interceptor {
+    func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
+        async throws
+        -> HTTPDNSClient.Response
+    {
+        var request = request
+        request.url.replace("http://one.test/page", with: "http://two.test/page")
+        return try await next(request, context)
+    }
+}
+
 @Suite("Changes of stored responses", .timeLimit(.minutes(1)))
 struct UpdateTests {
     private static let stored = ["cache-control": "max-age=60", "etag": "\"1\"", "last-modified": lastModified]
@@ -296,6 +308,26 @@ struct UpdateTests {
         let replies = [try await client.get(), try await client.get()]
         let isStored = name == "x-group" && vary.isEmpty
         #expect(texts(replies) == (isStored ? ["miss v0", "hit v0"] : ["miss v0", "miss v1"]))
+    }
+
+    /// Its Location is relative to the URL that answered, which a hit does not know.
+    @Test("A redirect of another URL than that of its request is not stored")
+    func movedRedirect() async throws {
+        let origin = ScriptedOrigin { request, _ in
+            guard request.url.target == "/page" else { return Scripted(request.url.description).answer(to: request) }
+            let fields = ["location": "/x", "cache-control": "max-age=60"]
+            return Scripted("", status: .movedPermanently, fields).answer(to: request)
+        }
+        let client = try await CachedClient(origin) { _ in
+        } client: {
+            $0.networkInterceptors = [MovingInterceptor()]
+        }
+        for _ in 0..<2 { #expect(try await client.get().body == "http://two.test/x") }
+        #expect(client.cache.entryCount == 0)
+        // That of its own URL is.
+        let plain = try await CachedClient(origin)
+        for _ in 0..<2 { #expect(try await plain.get().body == "http://one.test/x") }
+        #expect(plain.cache.entryCount == 1)
     }
 
     @Test("A validation with a credential of an interceptor renews no stored response")

@@ -67,6 +67,24 @@ struct StorabilityTests {
         #expect(!Storability.mayStore(head, receivedFields: head.fields, to: request, CacheRules()))
     }
 
+    @Test(
+        "A response that is not stored is counted by its reason",
+        arguments: [
+            ("max-age=60", ["cookie": "a=1"], (1, 0, 0)), ("max-age=60", ["authorization": "x"], (0, 1, 0)),
+            ("no-store", [:], (0, 0, 1)), ("private, max-age=60", [:], (0, 0, 1)), ("max-age=0", [:], (0, 0, 0)),
+            ("max-age=60", ["authorization": "Digest a=b"], (0, 1, 0)),
+        ] as [(String, [String: String], (Int, Int, Int))]
+    )
+    func reasons(_ control: String, _ fields: [String: String], _ counts: (Int, Int, Int)) async throws {
+        let client = try await CachedClient(ScriptedOrigin([Scripted("x", ["cache-control": control])]))
+        for _ in 0..<2 { _ = try await client.get(fields: fields) }
+        let counters = client.cache.counters
+        #expect(counters.notStored == 2 && counters.stored == 0)
+        #expect(counters.notStoredForCookies == counts.0 * 2)
+        #expect(counters.notStoredForCredentials == counts.1 * 2)
+        #expect(counters.notStoredByDirective == counts.2 * 2)
+    }
+
     @Test("Fields of a connection or about credentials are not stored, and cookies are")
     func fields() {
         let head = head([

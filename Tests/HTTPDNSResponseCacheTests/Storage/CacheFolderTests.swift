@@ -7,6 +7,7 @@ import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
+import Logging
 import ServerRig
 import Testing
 
@@ -92,7 +93,7 @@ struct CacheFolderTests {
         }
         var client: CachedClient? = try await open()
         for number in 0..<size.count { _ = try await read(try #require(client), number) }
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(path))
+        let names = try cacheFiles(in: folder.path(path))
         #expect(names.count == size.count)
         if isReopened { client = nil }
         for (index, name) in names.enumerated() {
@@ -141,7 +142,7 @@ struct CacheFolderTests {
             try #require(FileManager.default.createFile(atPath: "\(path)/\(name)", contents: Data([1])))
         }
         #expect(try cache.load().isEmpty)
-        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: path)) == Set(foreign))
+        #expect(Set(try cacheFiles(in: path)) == Set(foreign))
     }
 
     @Test("A response that is too old is removed with its file when responses are counted")
@@ -157,7 +158,7 @@ struct CacheFolderTests {
         time.move(seconds: 1)
         #expect(client.cache.entryCount == 0 && client.cache.byteCount == .bytes(0))
         #expect(client.cache.storedResponses.isEmpty && client.cache.counters.evicted == 1)
-        try await until { try FileManager.default.contentsOfDirectory(atPath: path).isEmpty }
+        try await until { try cacheFiles(in: path).isEmpty }
     }
 
     @Test("A folder that is damaged in every file opens, and has no response")
@@ -168,7 +169,7 @@ struct CacheFolderTests {
             for number in 0..<50 { _ = try await read(client, number) }
         }
         let path = folder.path("cache")
-        for (index, name) in try FileManager.default.contentsOfDirectory(atPath: path).enumerated() {
+        for (index, name) in try cacheFiles(in: path).enumerated() {
             var bytes = [UInt8](try #require(FileManager.default.contents(atPath: "\(path)/\(name)")))
             if index.isMultiple(of: 2) { bytes.removeLast(1 + index) } else { bytes[8 + index % 40] ^= 4 }
             try #require(FileManager.default.createFile(atPath: "\(path)/\(name)", contents: Data(bytes)))
@@ -176,7 +177,7 @@ struct CacheFolderTests {
         try #require(FileManager.default.createFile(atPath: "\(path)/7.part", contents: Data([1])))
         let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
         #expect(client.cache.entryCount == 0)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
+        #expect(try cacheFiles(in: path).isEmpty)
         for number in 0..<50 { #expect(try await read(client, number).1 == Self.body(number, length: 900)) }
     }
 
@@ -225,7 +226,7 @@ struct CacheFolderTests {
         }
         let loaded = try cache.load(arrival - 1000...arrival)
         #expect(loaded.map { $0.head.responseTime } == [arrival - 1000, arrival])
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("cache")).count == 2)
+        #expect(try cacheFiles(in: folder.path("cache")).count == 2)
     }
 
     @Test("Files are for their owner alone, and stay within the limit")
@@ -235,7 +236,7 @@ struct CacheFolderTests {
         let client = try await CachedClient(Self.origin(length: 10_000), folder: path) { $0.limit = .kibibytes(64) }
         for number in 0..<40 {
             _ = try await read(client, number)
-            let names = try FileManager.default.contentsOfDirectory(atPath: path)
+            let names = try cacheFiles(in: path)
             let sizes = try names.map { name in
                 let attributes = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
                 #expect(attributes[.posixPermissions] as? Int == 0o600)
@@ -247,15 +248,10 @@ struct CacheFolderTests {
         #expect(client.cache.counters.evicted > 0 && client.cache.byteCount <= .kibibytes(64))
     }
 
-    @Test("A folder of others, a link and a folder in use are refused")
+    @Test("A folder that others may open, a link and a path without a folder are refused")
     func refusals() async throws {
         let folder = try TemporaryFolder()
-        let path = folder.path("cache")
-        let first = try await HTTPDNSClient.ResponseCache.disk(path)
-        let inUse = await #expect(throws: HTTPDNSClient.ResponseCache.Error.self) {
-            try await HTTPDNSClient.ResponseCache.disk(path)
-        }
-        #expect(inUse?.message.contains("another process") == true)
+        try folder.write("text", to: "file")
         let open = folder.path("open")
         try FileManager.default.createDirectory(
             atPath: open,
@@ -271,13 +267,81 @@ struct CacheFolderTests {
         )
         try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: target)
         let links = ["link", "link/", "link//", "link/.", "link/./"].map { folder.path($0) }
-        for bad in links + [open, folder.path("none/below"), ""] {
+        for bad in links + [open, folder.path("none/below"), folder.path("file"), "", "a\0b"] {
             await #expect(throws: HTTPDNSClient.ResponseCache.Error.self) {
                 try await HTTPDNSClient.ResponseCache.disk(bad)
             }
         }
-        #expect(first.entryCount == 0)
-        _ = try await HTTPDNSClient.ResponseCache.disk(target + "/./")
+        #expect(try await HTTPDNSClient.ResponseCache.disk(target + "/./").isFolderInUse)
+    }
+
+    @Test("A cache takes over a folder in use without the responses invalidated meanwhile")
+    func takeover() async throws {
+        let (folder, time) = (try TemporaryFolder(), TestTime())
+        let path = folder.path("cache")
+        var first: CachedClient? = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
+        for number in 1...3 { _ = try await read(try #require(first), number) }
+        let log = RecordedLog()
+        let second = try await CachedClient(Self.origin(length: 900), folder: path, time: time) { _ in
+        } client: {
+            $0.logger = log.logger(.notice)
+        }
+        #expect(!second.cache.isFolderInUse && second.cache.entryCount == 0)
+        time.move(seconds: 1)
+        // This process knows nothing of the stored response that it invalidates.
+        _ = try await second.client.post("http://one.test/1", body: .bytes([1])).body.collect(upTo: .mebibytes(1))
+        #expect(try await read(second, 2).0 == .miss && second.origin.count == 2)
+        first = nil
+        second.clock.advance(by: .seconds(30))
+        #expect(try await read(second, 2).0 == .hit)
+        try await until { second.cache.isFolderInUse }
+        #expect(second.cache.entryCount == 2)
+        #expect(try await read(second, 3).0 == .hit)
+        #expect(try await read(second, 1).0 == .miss)
+        // The newer one of two responses stays, and the file of the other is removed.
+        #expect(try cacheFiles(in: path).filter { $0.hasSuffix(".response") }.count == 2)
+        #expect(
+            log.messages == ["cache folder is unavailable; responses stay in memory", "cache folder is in use again"]
+        )
+        #expect("\(log.events[0].metadata?["reason"] ?? "")".contains("another process or cache uses it"))
+    }
+
+    @Test("A cache whose responses were selected for removal takes over none of a folder")
+    func selectedBefore() async throws {
+        let (folder, time) = (try TemporaryFolder(), TestTime())
+        let path = folder.path("cache")
+        var first: CachedClient? = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
+        _ = try await read(try #require(first), 1)
+        let second = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
+        await second.cache.removeAll { _ in false }
+        first = nil
+        second.clock.advance(by: .seconds(30))
+        #expect(try await read(second, 2).0 == .miss)
+        try await until { second.cache.isFolderInUse }
+        #expect(try await read(second, 1).0 == .miss)
+    }
+
+    @Test("An unreadable file is removed, and the other responses of its folder are used")
+    func unreadableFile() async throws {
+        let (folder, time) = (try TemporaryFolder(), TestTime())
+        let path = folder.path("cache")
+        do {
+            let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
+            for number in 1...3 { _ = try await read(client, number) }
+        }
+        // Nobody can read a folder as a file, and nobody can remove it as one.
+        let name = "\(path)/\(String(repeating: "0", count: 64))-1.response"
+        try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: false)
+        let log = RecordedLog()
+        let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time) { _ in
+        } client: {
+            $0.logger = log.logger(.notice)
+        }
+        #expect(client.cache.isFolderInUse && client.cache.entryCount == 3 && client.cache.counters.damaged == 1)
+        for number in 1...3 { #expect(try await read(client, number).0 == .hit) }
+        #expect(
+            log.messages == ["files of the cache folder cannot be read", "files of the cache folder cannot be removed"]
+        )
     }
 
     @Test("A folder of another user is refused", .enabled("only root gives folders away") { geteuid() == 0 })
@@ -314,6 +378,24 @@ struct CacheFolderTests {
         }
     }
 
+    @Test("Digests of credentials have the salt of their folder, also after a restart")
+    func salt() async throws {
+        let (folder, time) = (try TemporaryFolder(), TestTime())
+        var digests: Set<Substring> = []
+        for (name, expected) in [("a", "miss x"), ("a", "hit x"), ("b", "miss x")] {
+            let origin = ScriptedOrigin([Scripted("x", ["cache-control": "max-age=60", "vary": "cookie"])])
+            let client = try await CachedClient(origin, folder: folder.path(name), time: time) { $0.mode = .private }
+            #expect(texts([try await client.get(fields: ["authorization": "Basic YTpi"])]) == [expected])
+            for file in try cacheFiles(in: folder.path(name)) { digests.insert(file.prefix(64)) }
+        }
+        #expect(digests.count == 2)
+        // Other content is no salt.
+        try folder.write("short", to: "a/salt")
+        let origin = ScriptedOrigin([Scripted("y", ["cache-control": "max-age=60"])])
+        let client = try await CachedClient(origin, folder: folder.path("a"), time: time) { $0.mode = .private }
+        #expect(texts([try await client.get(fields: ["authorization": "Basic YTpi"])]) == ["miss y"])
+    }
+
     @Test("A link in the folder is not followed")
     func links() async throws {
         let (folder, time) = (try TemporaryFolder(), TestTime())
@@ -322,7 +404,7 @@ struct CacheFolderTests {
             let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
             _ = try await read(client, 1)
         }
-        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: path).first)
+        let name = try #require(try cacheFiles(in: path).first)
         try FileManager.default.moveItem(atPath: "\(path)/\(name)", toPath: folder.path("moved"))
         try FileManager.default.createSymbolicLink(atPath: "\(path)/\(name)", withDestinationPath: folder.path("moved"))
         let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time)

@@ -3,9 +3,11 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSResponseCache
+import HTTPDNSTesting
 import ServerRig
 import Testing
+
+@testable import HTTPDNSResponseCache
 
 @Suite("A cache whose process ends at any time", .timeLimit(.minutes(20)))
 struct CrashTests {
@@ -72,20 +74,24 @@ struct CrashTests {
         #expect(try Self.checkedCount(path) > 0)
     }
 
-    @Test("A folder that another process uses is refused until that process ends")
+    @Test("A cache is in memory while another process uses its folder, and takes it over afterwards")
     func otherProcess() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("cache")
         let (process, output) = try Self.probe(["write", path])
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         #expect(line.hasPrefix("ready"))
-        let error = await #expect(throws: HTTPDNSClient.ResponseCache.Error.self) {
-            try await HTTPDNSClient.ResponseCache.disk(path)
-        }
-        #expect(error?.message.contains("another process or cache uses it") == true)
+        let origin = ScriptedOrigin([Scripted("one", ["cache-control": "max-age=60"])])
+        let client = try await CachedClient(origin, folder: path)
+        #expect(!client.cache.isFolderInUse && client.cache.counters.folderOutages == 1)
+        #expect(texts([try await client.get(), try await client.get()]) == ["miss one", "hit one"])
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
-        _ = try await HTTPDNSClient.ResponseCache.disk(path)
+        client.clock.advance(by: .seconds(30))
+        #expect(texts([try await client.get()]) == ["hit one"])
+        try await until { client.cache.isFolderInUse }
+        #expect(client.cache.entryCount > 1 && client.cache.counters.folderOutages == 1)
+        #expect(texts([try await client.get()]) == ["hit one"])
     }
 
     @Test("Memory does not grow with the length of a body that is stored and replayed")

@@ -49,6 +49,26 @@ struct ResponseIndexTests {
         #expect(index.insert(entry(variant, cost: 10), at: arrival + 6).isEmpty)
     }
 
+    @Test("A variant that the request may not get gives way to another one that fits")
+    func otherVariant() {
+        var (index, removed) = (index(), [ResponseIndex.Entry]())
+        var newer = stored(1)
+        newer.responseTime = arrival + 1
+        newer.vary = VaryFields([VaryFields.Field(name: "accept", value: nil)])
+        _ = index.insert(entry(stored(1), .memory([1]), cost: 1), at: arrival + 1)
+        _ = index.insert(entry(newer, .memory([2]), cost: 1), at: arrival + 1)
+        #expect(find(1, in: &index, at: arrival + 1)?.body == .memory([2]))
+        let other = index.find(
+            "http://one.test/1",
+            "",
+            for: request,
+            at: arrival + 1,
+            where: { $0.body != .memory([2]) },
+            removed: &removed
+        )
+        #expect(other?.body == .memory([1]) && removed.isEmpty)
+    }
+
     @Test("Entries that are too old are removed after a bounded number of insertions")
     func expiry() {
         var index = index(bytes: 1 << 20, entries: 1000)

@@ -10,39 +10,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-/// Threads of a pool that run only when a test says so.
-private final class HeldThreads: Sendable {
-    struct Body: Sendable {
-        let run: @Sendable () -> Void
-    }
-
-    private let bodies: AsyncStream<Body>
-    private let continuation: AsyncStream<Body>.Continuation
-    private let isExhausted = Lock(false)
-    private let started = Lock(0)
-
-    /// The number of threads that were asked for.
-    var count: Int { started.withLock { $0 } }
-
-    init() { (bodies, continuation) = AsyncStream.makeStream(of: Body.self) }
-
-    /// Returns a pool that has one of the threads at a time.
-    func pool() -> ThreadPool {
-        ThreadPool(limit: 1) { body in
-            guard !self.isExhausted.withLock({ $0 }) else { return false }
-            self.started.withLock { $0 += 1 }
-            self.continuation.yield(Body(run: body))
-            return true
-        }
-    }
-
-    /// Waits for the next thread.
-    func next() async -> Body? { await bodies.first { _ in true } }
-
-    /// Lets no other thread start.
-    func exhaust() { isExhausted.withLock { $0 = true } }
-}
-
 @Suite("The file of a body that is being stored", .timeLimit(.minutes(2)))
 struct StoredBodyWriterTests {
     /// As many bytes as are written at once.
@@ -52,26 +19,29 @@ struct StoredBodyWriterTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    private static func store(_ path: String, writeLimit: Duration = .seconds(60)) throws -> ResponseStore {
+    private static func store(
+        _ path: String,
+        _ threads: HeldThreads = HeldThreads(),
+        limit: Duration = .seconds(60)
+    ) throws -> ResponseStore {
         let limits = ResponseIndex.Limits(bytes: 1 << 20, entries: 10, age: 1000)
+        var times = FolderAccess.Times()
+        (times.limit, times.bodyPart) = (limit, limit)
         return ResponseStore(
             limits,
             maximumEntry: 1 << 20,
-            folder: try CacheFolder(path),
-            clock: WallClock { arrival },
-            writeLimit: writeLimit
+            access: FolderAccess(path, try CacheFolder(path), times, pool: threads.pool()),
+            clock: WallClock { arrival }
         )
     }
 
     private func writer(_ threads: HeldThreads) throws -> StoredBodyWriter {
-        let store = try Self.store(folder.path("cache"))
-        return ThreadPool.$files.withValue(threads.pool()) {
-            store.writer(for: head([:]), store.beginFetch("http://one.test/"))
-        }
+        let store = try Self.store(folder.path("cache"), threads)
+        return store.writer(for: head([:]), store.beginFetch("http://one.test/"))
     }
 
     private var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path("cache")) }
+        get throws { try cacheFiles(in: folder.path("cache")) }
     }
 
     @Test("A file whose first bytes do not fit on the disk is removed")
@@ -109,14 +79,16 @@ struct StoredBodyWriterTests {
             changed.reason = "changed"
             await store.update(entry, changed)
             let loading = #expect(throws: HTTPDNSClient.ResponseCache.Error.self) { try store.folder?.load() }
+            let probing = #expect(throws: HTTPDNSClient.ResponseCache.Error.self) { try store.folder?.probe() }
             let opening = #expect(throws: HTTPDNSClient.ResponseCache.Error.self) { try CacheFolder(path + "2") }
             guard setrlimit(kind, &limit) == 0 else { exit(3) }
             #expect(body == nil && store.count == 1 && store.all.first?.head == entry.head)
             #expect(loading?.message.contains("Too many open files") == true)
             #expect(opening?.message.contains("Too many open files") == true)
+            #expect(loading?.isPassing == true && opening?.isPassing == true && probing?.isPassing == true)
             #expect(try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) == [1, 2, 3])
             // A file that is gone is damage.
-            store.folder?.remove(try #require(try FileManager.default.contentsOfDirectory(atPath: path).first))
+            store.folder?.remove(try #require(try cacheFiles(in: path).first))
             let gone = try await store.body(of: entry, 0..<3)
             #expect(gone == nil && store.count == 0)
         }
@@ -139,7 +111,7 @@ struct StoredBodyWriterTests {
 
     @Test("A file that is created after its body was canceled is removed")
     func canceled() async throws {
-        let threads = HeldThreads()
+        let threads = HeldThreads(isHeld: true)
         let writer = try writer(threads)
         let appending = Task { await writer.append(Self.block) }
         let thread = try #require(await threads.next())
@@ -150,10 +122,11 @@ struct StoredBodyWriterTests {
         #expect(try names == [])
     }
 
-    @Test("A file is removed when no thread is left to finish it")
+    @Test("A file that no thread could finish or remove is removed with the next one")
     func noThread() async throws {
-        let threads = HeldThreads()
-        let writer = try writer(threads)
+        let threads = HeldThreads(isHeld: true)
+        let store = try Self.store(folder.path("cache"), threads)
+        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
         let appending = Task { await writer.append(Self.block) }
         let thread = try #require(await threads.next())
         thread.run()
@@ -163,24 +136,29 @@ struct StoredBodyWriterTests {
         threads.exhaust()
         let isStored = await writer.finish()
         #expect(!isStored)
-        #expect(try names == [])
+        #expect(try names.count == 1 && store.access?.unneededCount == 1)
+        threads.exhaust(false)
+        threads.hold(false)
+        await store.remove(try await Self.stored(3, in: store))
+        #expect(try names == [] && store.access?.unneededCount == 0)
     }
 
     /// They could wait for a disk, and the threads of Swift's own pool are few.
-    @Test("Files are opened, read and removed on threads of the pool alone")
+    @Test("Files are opened, read and removed on threads of the folder alone")
     func blockingCalls() async throws {
-        let (store, threads) = (try Self.store(folder.path("cache")), HeldThreads())
+        let threads = HeldThreads()
+        let store = try Self.store(folder.path("cache"), threads)
         let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
         let isStorable = await writer.append([1, 2, 3])
         let isStored = await writer.finish()
         #expect(isStorable && isStored)
         let entry = try #require(store.all.first)
-        let pool = threads.pool()
-        let reading = ThreadPool.$files.withValue(pool) {
-            Task { try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) }
-        }
+        let pool = try #require(store.access?.pool)
+        try await until { pool.threadsAtWork == 0 }
+        threads.hold()
+        let reading = Task { try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) }
         try await until { threads.count == 1 }
-        let removing = ThreadPool.$files.withValue(pool) { Task { await store.remove(entry) } }
+        let removing = Task { await store.remove(entry) }
         try await until { store.count == 0 && pool.waitingCount == 2 }
         #expect(try names.count == 1)
         // The thread does both, one after the other.
@@ -204,6 +182,13 @@ struct StoredBodyWriterTests {
         return try #require(store.all.first)
     }
 
+    /// Holds the thread of a store, after it has ended all work.
+    private static func hold(_ threads: HeldThreads, _ store: ResponseStore) async throws {
+        let pool = try #require(store.access?.pool)
+        try await until { pool.threadsAtWork == 0 }
+        threads.hold()
+    }
+
     /// Checks that work ends with its limit, and not much later.
     private static func timed<Value: Sendable>(_ work: () async throws -> Value) async rethrows -> Value {
         let start = ContinuousClock.now
@@ -215,10 +200,9 @@ struct StoredBodyWriterTests {
 
     @Test("A body that its folder does not take in time is not stored")
     func overdueWrite() async throws {
-        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache"), writeLimit: Self.limit))
-        let writer = ThreadPool.$files.withValue(threads.pool()) {
-            store.writer(for: head([:]), store.beginFetch("http://one.test/"))
-        }
+        let threads = HeldThreads(isHeld: true)
+        let store = try Self.store(folder.path("cache"), threads, limit: Self.limit)
+        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
         let isStorable = await Self.timed { await writer.append(Self.block) }
         #expect(!isStorable)
         // The thread is not needed for what follows.
@@ -231,10 +215,9 @@ struct StoredBodyWriterTests {
 
     @Test("A body whose file does not get its name in time is not stored")
     func overdueEnd() async throws {
-        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache"), writeLimit: Self.limit))
-        let writer = ThreadPool.$files.withValue(threads.pool()) {
-            store.writer(for: head([:]), store.beginFetch("http://one.test/"))
-        }
+        let threads = HeldThreads(isHeld: true)
+        let store = try Self.store(folder.path("cache"), threads, limit: Self.limit)
+        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
         let appending = Task { await writer.append(Self.block) }
         try #require(await threads.next()).run()
         let isStorable = await appending.value
@@ -247,61 +230,56 @@ struct StoredBodyWriterTests {
 
     @Test("A file that is not removed in time keeps nobody waiting")
     func overdueRemoval() async throws {
-        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache"), writeLimit: Self.limit))
+        let threads = HeldThreads()
+        let store = try Self.store(folder.path("cache"), threads, limit: Self.limit)
         let entry = try await Self.stored(3, in: store)
-        await ThreadPool.$files.withValue(threads.pool()) { await Self.timed { await store.remove(entry) } }
+        try await Self.hold(threads, store)
+        await Self.timed { await store.remove(entry) }
         #expect(try store.count == 0 && names.count == 1)
         try #require(await threads.next()).run()
         #expect(try names == [])
     }
 
-    @Test("A stored response that is not read within the time of its request stays stored")
+    @Test("A stored response that is not read in half of its request's time stays stored")
     func overdueRead() async throws {
-        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache")))
+        let threads = HeldThreads()
+        let store = try Self.store(folder.path("cache"), threads)
         let entry = try await Self.stored(3, in: store)
-        let body = try await ThreadPool.$files.withValue(threads.pool()) {
-            try await Self.timed {
-                let time = ReadTime(head: SystemTimeSource().now() + Self.limit)
-                return try await store.body(of: entry, 0..<3, until: time)
-            }
+        try await Self.hold(threads, store)
+        let body = try await Self.timed {
+            let time = ReadTime(head: SystemTimeSource().now() + Self.limit * 2)
+            return try await store.body(of: entry, 0..<3, until: time)
         }
-        #expect(body == nil && store.count == 1)
+        #expect(body == nil && store.count == 1 && store.folder != nil)
+        try #require(await threads.next()).run()
+        threads.hold(false)
         #expect(try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) == [1, 1, 1])
     }
 
     @Test("A stored body that is not read within the time of its call is an error")
     func overdueBody() async throws {
-        let (threads, store) = (HeldThreads(), try Self.store(folder.path("cache")))
+        let threads = HeldThreads()
+        let store = try Self.store(folder.path("cache"), threads)
         let length = StoredFile.blockLength * 2
         let entry = try await Self.stored(length, in: store)
         let time = ReadTime(body: SystemTimeSource().now() + Self.limit)
         let body = try #require(try await store.body(of: entry, 0..<Int64(length), until: time))
         let start = ContinuousClock.now
-        let error = await ThreadPool.$files.withValue(threads.pool()) {
-            await #expect(throws: HTTPDNSClientError.self) { try await body.collect(upTo: .mebibytes(1)) }
-        }
+        try await Self.hold(threads, store)
+        let error = await #expect(throws: HTTPDNSClientError.self) { try await body.collect(upTo: .mebibytes(1)) }
         #expect(error?.code == .timedOut && error?.phase == .body && error?.isCallDeadline == true)
         #expect(ContinuousClock.now - start < Self.limit * 10 && store.count == 1)
     }
 
-    /// The server is asked in place of the folder.
-    @Test("A call ends with its time limit while the folder of the cache does not respond")
-    func overdueCall() async throws {
+    @Test("A stored body without a time limit ends with an error in a folder that hangs")
+    func overdueBodyWithoutLimit() async throws {
         let threads = HeldThreads()
-        let origin = ScriptedOrigin { request, number in
-            guard number == 0 else { throw TransferFailureSample.refused }
-            return Scripted("one", CachingTests.maxAge).answer(to: request)
-        }
-        let client = try await CachedClient(origin, folder: folder.path("cache"))
-        _ = try await client.get()
-        let start = ContinuousClock.now
-        await ThreadPool.$files.withValue(threads.pool()) {
-            _ = await #expect(throws: HTTPDNSClientError.self) {
-                try await client.get { $0.options.timeout = .seconds(1) }
-            }
-        }
-        let waited = ContinuousClock.now - start
-        #expect(waited >= .seconds(1) && waited < .seconds(5), "\(waited)")
-        #expect(client.cache.entryCount == 1)
+        let store = try Self.store(folder.path("cache"), threads, limit: .seconds(1))
+        let length = StoredFile.blockLength * 2
+        let entry = try await Self.stored(length, in: store)
+        let body = try #require(try await store.body(of: entry, 0..<Int64(length)))
+        try await Self.hold(threads, store)
+        let error = await #expect(throws: HTTPDNSClientError.self) { try await body.collect(upTo: .mebibytes(1)) }
+        #expect(error?.code == .timedOut && error?.phase == .body && error?.isCallDeadline == false)
     }
 }

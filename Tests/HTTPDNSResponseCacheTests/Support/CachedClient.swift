@@ -5,10 +5,11 @@ import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSResponseCache
 import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
+
+@testable import HTTPDNSResponseCache
 
 /// A wall clock that a test moves.
 final class TestTime: Sendable {
@@ -106,6 +107,8 @@ struct CachedClient {
     init(
         _ origin: ScriptedOrigin,
         folder: String? = nil,
+        threads: HeldThreads? = nil,
+        limit: Duration = .seconds(60),
         time: TestTime = TestTime(),
         _ change: (inout HTTPDNSClient.ResponseCache.Settings) -> Void = { _ in },
         client changeClient: (inout HTTPDNSClient.Configuration) -> Void = { _ in }
@@ -115,7 +118,11 @@ struct CachedClient {
         var settings = HTTPDNSClient.ResponseCache.Settings()
         change(&settings)
         if let folder {
-            cache = try await .disk(folder, settings, clock: time.clock, time: clock)
+            var times = FolderAccess.Times()
+            // A machine that is busy is no folder that hangs.
+            (times.limit, times.opening) = (limit, .seconds(60))
+            let pool = threads?.pool() ?? FolderAccess.makePool()
+            cache = try await .disk(folder, settings, times, pool: pool, clock: time.clock, time: clock)
         } else {
             cache = .memory(settings, clock: time.clock, time: clock)
         }
@@ -128,6 +135,7 @@ struct CachedClient {
             try HTTPDNSMapping.Key("inside.test"): .addresses(["10.0.0.7"]),
         ]
         changeClient(&configuration)
+        _ = cache.open(configuration.logger)
         client = HTTPDNSClient(
             configuration: configuration,
             resolver: try HTTPDNSResolver(configuration.resolver, isEnabled: true),

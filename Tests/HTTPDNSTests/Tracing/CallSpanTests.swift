@@ -8,6 +8,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
 import InMemoryTracing
+import Logging
 import ServerRig
 import Testing
 import Tracing
@@ -491,7 +492,7 @@ private final class StoredAnswer: ResponseCaching {
 
     var identity: any Hashable & Sendable { ObjectIdentifier(self) }
     var removals: [String: Int] { [:] }
-    func open() async throws -> any ResponseCaching { self }
+    func open(_ logger: Logger?) async throws -> any ResponseCaching { self }
     func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? { response }
     func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response { response }
     func removeResponse(to hop: CacheableHop) async {}
