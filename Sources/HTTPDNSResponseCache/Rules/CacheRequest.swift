@@ -27,7 +27,7 @@ struct CacheRequest: Sendable {
         requestsCodings: Bool = false,
         hasQuery: Bool = false,
         urlCredential: String? = nil,
-        salt: CacheSalt = CacheSalt()
+        salt: CacheSalt = .none
     ) {
         self.method = method
         self.fields = fields
@@ -69,8 +69,13 @@ struct CacheRequest: Sendable {
 struct CacheSalt: Hashable, Sendable {
     private let number: UInt128
 
+    /// The salt of requests outside a cache.
+    static let none = CacheSalt(number: 0)
+
     /// Creates a random salt.
     init() { number = .random(in: .min ... .max) }
+
+    private init(number: UInt128) { self.number = number }
 
     /// Reads the text of a salt; nil for another one.
     init?(text: String) {

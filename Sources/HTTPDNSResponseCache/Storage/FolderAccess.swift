@@ -125,7 +125,9 @@ final class FolderAccess: Sendable {
     }
 
     /// Notes that the creation of the cache waits no longer for its folder. The attempt goes on.
-    func noteSlowOpening() { noteAbsent(Self.silence) { _ in } }
+    func noteSlowOpening() {
+        if state.withLock({ $0.isAttempting }) { noteAbsent(Self.silence) { _ in } }
+    }
 
     private static let silence = "it does not respond"
 

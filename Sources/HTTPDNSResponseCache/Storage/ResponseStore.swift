@@ -71,9 +71,10 @@ final class ResponseStore: Sendable {
         guard let access, access.current().isAttemptDue else { return }
         let outcome = OneShot<HTTPDNSClient.ResponseCache.Error?>()
         let deadline = SystemTimeSource().now() + access.times.opening
-        let timer = CallWork.detached {
+        // Its end may come late, and must not keep the folder from the next cache.
+        let timer = CallWork.detached { [weak access] in
             guard (try? await SystemTimeSource().sleep(until: deadline)) != nil else { return }
-            if outcome.deliver(nil) { access.noteSlowOpening() }
+            if outcome.deliver(nil) { access?.noteSlowOpening() }
         }
         defer { timer.cancel() }
         attempt(access) { outcome.deliver($0) }

@@ -282,7 +282,12 @@ struct CacheFolderTests {
         var first: CachedClient? = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
         for number in 1...3 { _ = try await read(try #require(first), number) }
         let log = RecordedLog()
-        let second = try await CachedClient(Self.origin(length: 900), folder: path, time: time) { _ in
+        let second = try await CachedClient(
+            Self.origin(length: 900),
+            folder: path,
+            isFolderTaken: true,
+            time: time
+        ) { _ in
         } client: {
             $0.logger = log.logger(.notice)
         }
@@ -292,10 +297,9 @@ struct CacheFolderTests {
         _ = try await second.client.post("http://one.test/1", body: .bytes([1])).body.collect(upTo: .mebibytes(1))
         #expect(try await read(second, 2).0 == .miss && second.origin.count == 2)
         first = nil
-        second.clock.advance(by: .seconds(30))
-        #expect(try await read(second, 2).0 == .hit)
-        try await until { second.cache.isFolderInUse }
+        try await second.cache.awaitFolder(second.clock)
         #expect(second.cache.entryCount == 2)
+        #expect(try await read(second, 2).0 == .hit)
         #expect(try await read(second, 3).0 == .hit)
         #expect(try await read(second, 1).0 == .miss)
         // The newer one of two responses stays, and the file of the other is removed.
@@ -312,12 +316,16 @@ struct CacheFolderTests {
         let path = folder.path("cache")
         var first: CachedClient? = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
         _ = try await read(try #require(first), 1)
-        let second = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
+        let second = try await CachedClient(
+            Self.origin(length: 900),
+            folder: path,
+            isFolderTaken: true,
+            time: time
+        )
         await second.cache.removeAll { _ in false }
         first = nil
-        second.clock.advance(by: .seconds(30))
-        #expect(try await read(second, 2).0 == .miss)
-        try await until { second.cache.isFolderInUse }
+        try await second.cache.awaitFolder(second.clock)
+        #expect(second.cache.entryCount == 0)
         #expect(try await read(second, 1).0 == .miss)
     }
 

@@ -109,6 +109,7 @@ struct CachedClient {
         folder: String? = nil,
         threads: HeldThreads? = nil,
         limit: Duration = .seconds(60),
+        isFolderTaken: Bool = false,
         time: TestTime = TestTime(),
         _ change: (inout HTTPDNSClient.ResponseCache.Settings) -> Void = { _ in },
         client changeClient: (inout HTTPDNSClient.Configuration) -> Void = { _ in }
@@ -122,7 +123,17 @@ struct CachedClient {
             // A machine that is busy is no folder that hangs.
             (times.limit, times.opening) = (limit, .seconds(60))
             let pool = threads?.pool() ?? FolderAccess.makePool()
-            cache = try await .disk(folder, settings, times, pool: pool, clock: time.clock, time: clock)
+            let opened = try await HTTPDNSClient.ResponseCache.disk(
+                folder,
+                settings,
+                times,
+                pool: pool,
+                clock: time.clock,
+                time: clock
+            )
+            // A thread may still have the last reference to the cache that had the folder before.
+            if !isFolderTaken { try await opened.awaitFolder(clock) }
+            cache = opened
         } else {
             cache = .memory(settings, clock: time.clock, time: clock)
         }
@@ -161,6 +172,17 @@ struct CachedClient {
             body: String(decoding: body, as: UTF8.self),
             fields: response.headerFields
         )
+    }
+}
+
+extension HTTPDNSClient.ResponseCache {
+    /// Waits until the folder is in use.
+    func awaitFolder(_ clock: ManualClock) async throws {
+        try await until {
+            if self.store.folder != nil { return true }
+            clock.advance(by: .seconds(30))
+            return false
+        }
     }
 }
 
