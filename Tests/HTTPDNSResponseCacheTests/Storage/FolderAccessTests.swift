@@ -208,7 +208,8 @@ struct FolderAccessTests {
     @Test("A call gets half of its time to ask the server although the folder hangs")
     func shortCall() async throws {
         let origin = ScriptedOrigin([Scripted("one", Self.fields), Scripted("two", Self.fields)])
-        let client = try await CachedClient(origin, folder: path, threads: threads)
+        // The response of the server waits as long for the folder, which is not absent before.
+        let client = try await CachedClient(origin, folder: path, threads: threads, limit: .seconds(5))
         _ = try await client.get()
         try await hold(client.cache.store)
         let reply = try await client.get { $0.options.timeout = .seconds(4) }
