@@ -110,24 +110,6 @@ package final class ReadableFile: Sendable {
     }
 }
 
-/// An error of a file: its path and the system's text.
-package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
-    package let path: String
-    package let reason: String
-    /// Whether the fault may pass without a change of settings, such as a lock of another process.
-    package var isPassing = false
-
-    package var description: String { "\(path.escaped(limit: 200)): \(reason)" }
-
-    package init(_ path: String, _ reason: String) {
-        self.path = path
-        self.reason = reason
-    }
-
-    /// - Parameter number: The system's error number.
-    package init(_ path: String, _ number: Int32) { self.init(path, systemErrorText(number)) }
-}
-
 extension HTTPDNSClientError {
     /// Returns the error for a file of a request body that cannot be read.
     static func unreadable(_ fault: FileFault) -> HTTPDNSClientError {

@@ -7,27 +7,21 @@ internal import HTTPDNSPrimitives
 extension SnapshotFile {
     /// Replaces the file with `octets` in one step.
     ///
-    /// At any time, also after a loss of power, the path leads to the old contents or the new ones.
+    /// At any time, also after a loss of power, the path leads to the old contents or the new ones. Only a file that is a mount
+    /// of its own is written in place; its checksum finds a write that was interrupted.
     func replace(with octets: [UInt8]) throws(HTTPDNSResolutionStoreError) {
         if let fault { throw failure(.notWritable, fault) }
         guard let folder = OpenDescriptor(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {
             throw failure(.notWritable, systemError: errno, during: "its folder cannot be opened")
         }
         try checkReplaceable(in: folder)
-
-        let temporary = TemporaryName(for: name)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        guard let descriptor = OpenDescriptor(openat(folder.number, temporary.text, flags, S_IRUSR | S_IWUSR)) else {
-            throw failure(.notWritable, systemError: errno, during: "no file can be created in its folder")
-        }
-        do throws(HTTPDNSResolutionStoreError) {
-            try write(octets, to: descriptor)
-            guard renameat(folder.number, temporary.text, folder.number, name) == 0 else {
-                throw failure(.notWritable, systemError: errno, during: "putting the new file in its place")
-            }
+        do throws(FileFault) {
+            let file = try ReplacedFile(path, isPrivate: true)
+            try file.append(octets)
+            try file.finish()
         } catch {
-            _ = unlinkat(folder.number, temporary.text, 0)
-            throw error
+            guard let number = error.number else { throw failure(.notWritable, error.reason) }
+            throw failure(.notWritable, systemError: number)
         }
         // Only this writes the new name to the disk. Some file systems do not support it for folders (EINVAL).
         guard fsync(folder.number) == 0 || errno == EINVAL else {
@@ -77,83 +71,13 @@ extension SnapshotFile {
         }
     }
 
-    private func write(
-        _ octets: [UInt8],
-        to descriptor: borrowing OpenDescriptor
-    ) throws(HTTPDNSResolutionStoreError) {
-        // The umask may have removed more permissions than intended.
-        guard fchmod(descriptor.number, S_IRUSR | S_IWUSR) == 0 else {
-            throw failure(.notWritable, systemError: errno, during: "setting its mode")
-        }
-        var offset = 0
-        while offset < octets.count {
-            let step = octets[offset...].withUnsafeBytes { writeSome(descriptor.number, $0) }
-            if step < 0, errno == EINTR { continue }
-            guard step >= 0 else { throw failure(.notWritable, systemError: errno, during: "writing") }
-            offset += step
-        }
-        // Before the rename: otherwise a loss of power could leave the name without contents.
-        guard fsync(descriptor.number) == 0 else {
-            throw failure(.notWritable, systemError: errno, during: "writing it to the disk")
-        }
-    }
-}
-
-/// `write` under a name that the functions above do not shadow.
-private func writeSome(_ descriptor: Int32, _ octets: UnsafeRawBufferPointer) -> Int {
-    write(descriptor, octets.baseAddress, octets.count)
-}
-
-extension SnapshotFile {
     /// The age from which a temporary file counts as left behind: no living process takes that long to write some MiB.
-    static let leftoverAge: Duration = .seconds(600)
+    private static let leftoverAge: Int64 = 600
 
     /// Removes temporary files of this snapshot whose writers ended before they completed.
-    ///
-    /// Failures are ignored, because nothing depends on the removal: a file that cannot be removed stays.
     /// - Parameter wallNow: The calendar time in milliseconds, which the files' own times are compared with.
     func removeLeftovers(wallNow: Int64) {
-        guard fault == nil, let stream = opendir(folder) else { return }
-        defer { closedir(stream) }
-        let descriptor = dirfd(stream)
-        while let entry = readdir(stream) {
-            let found = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: $0.pointee)) {
-                    String(cString: $0)
-                }
-            }
-            guard TemporaryName.isOne(found, for: name) else { continue }
-            var status = stat()
-            guard fstatat(descriptor, found, &status, AT_SYMLINK_NOFOLLOW) == 0, status.isRegularFile,
-                status.st_uid == user
-            else { continue }
-            let changed = Int64(status.st_mtim.tv_sec)
-            guard .milliseconds(wallNow) - .seconds(changed) > Self.leftoverAge else { continue }
-            _ = unlinkat(descriptor, found, 0)
-        }
-    }
-}
-
-/// The name of a file while it is written: the snapshot's name, 16 random hexadecimal digits, `.tmp`.
-struct TemporaryName: Hashable {
-    private static let digits = 16
-    private static let ending = ".tmp"
-
-    let text: String
-
-    /// Creates a unique name. If a file of that name exists nevertheless, `O_EXCL` refuses it.
-    init(for name: String) {
-        let number = String(UInt64.random(in: .min ... .max), radix: 16)
-        text = "\(name)." + String(repeating: "0", count: Self.digits - number.count) + number + Self.ending
-    }
-
-    /// Returns whether `text` is a name that this type could have created for the snapshot `name`.
-    static func isOne(_ text: String, for name: String) -> Bool {
-        guard text.hasPrefix("\(name)."), text.hasSuffix(ending) else { return false }
-        let middle = text.utf8.dropFirst(name.utf8.count + 1).dropLast(ending.utf8.count)
-        return middle.count == digits
-            && middle.allSatisfy {
-                UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
-            }
+        guard fault == nil else { return }
+        ReplacedFile.removeLeftovers(of: path, changedBefore: wallNow / 1000 - Self.leftoverAge)
     }
 }

@@ -46,12 +46,11 @@ struct SnapshotFile: Sendable {
     }
 
     /// Returns an error for this file from a system call.
-    func failure(_ code: HTTPDNSResolutionStoreError.Code, systemError: Int32, during action: String)
+    func failure(_ code: HTTPDNSResolutionStoreError.Code, systemError: Int32, during action: String? = nil)
         -> HTTPDNSResolutionStoreError
     {
-        let text = strerror(systemError).map { String(cString: $0) } ?? "error \(systemError)"
-        let advice = Self.advice(systemError, isWriting: code == .notWritable)
-        return failure(code, "\(action): \(text)" + (advice.map { "; \($0)" } ?? ""))
+        let advice = Self.advice(systemError, isWriting: code == .notWritable).map { "; \($0)" } ?? ""
+        return failure(code, "\(action.map { "\($0): " } ?? "")\(systemErrorText(systemError))\(advice)")
     }
 
     private static func advice(_ systemError: Int32, isWriting: Bool) -> String? {
@@ -66,7 +65,7 @@ struct SnapshotFile: Sendable {
         case ENOSPC, EDQUOT: "make room on the file system; what was saved before is still there"
         case EFBIG: "the process's limit for file sizes is too low (ulimit -f)"
         case EMFILE, ENFILE: "raise the limit of open files (ulimit -n)"
-        case ENAMETOOLONG: "choose a shorter name; 22 characters are added while it is written"
+        case ENAMETOOLONG: "choose a shorter name"
         default: nil
         }
     }

@@ -17,10 +17,13 @@ struct ServeReport: Sendable {
     /// Reports that queries are accepted, with the address.
     func tell(_ listener: LocalProvider.Listener, certificateFile: String?) {
         if let certificateFile, let certificate = listener.certificate {
-            do {
-                try certificate.write(toFile: certificateFile, atomically: true, encoding: .utf8)
+            do throws(FileFault) {
+                let file = try ReplacedFile(certificateFile)
+                try file.append(Array(certificate.utf8))
+                try file.finish()
             } catch {
-                console.standardError.say("resolve-test: \(PrintableText.line(certificateFile)) cannot be written\n")
+                let path = PrintableText.line(certificateFile)
+                console.standardError.say("resolve-test: \(path) cannot be written: \(error.reason)\n")
             }
         }
         if output.isJSON {

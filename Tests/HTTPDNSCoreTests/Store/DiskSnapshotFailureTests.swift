@@ -59,7 +59,7 @@ struct DiskSnapshotFailureTests {
             let many = try Self.answers(1000, by: "backup")
             let error = await #expect(throws: HTTPDNSResolutionStoreError.self) { try await store.save(many) }
             #expect(error?.code == .notWritable)
-            #expect(error?.message.contains("writing: File too large") == true, "\(error?.message ?? "")")
+            #expect(error?.message.contains("cannot be written: File too large") == true, "\(error?.message ?? "")")
             let left = try await store.load()
             #expect(left == [try .sample()])
         }
@@ -87,15 +87,33 @@ struct DiskSnapshotFailureTests {
         }
     }
 
+    @Test(
+        "A snapshot that is a mount of its own is saved in place",
+        .enabled(if: BindMount.isPossible, "only root may mount")
+    )
+    func mounted() async throws {
+        try folder.write([])
+        let mount = try BindMount(folder.file)
+        defer { withExtendedLifetime(mount) {} }
+        let store = HTTPDNSDiskStore(path: folder.file)
+        for answers in [try Self.answers(2000, by: "old"), [try .sample()]] {
+            try await store.save(answers)
+            #expect(try await store.load() == answers)
+        }
+        #expect(try folder.names == ["answers.snapshot"])
+    }
+
     @Test("Old temporary files of crashed writers are removed, and nothing else is")
     func leftovers() async throws {
-        let old = "answers.snapshot.0123456789abcdef.tmp"
+        let stem = ".httpdns-\(SHA256Hash.hexadecimal(of: "answers.snapshot").prefix(32))"
+        let other = ".httpdns-\(SHA256Hash.hexadecimal(of: "other").prefix(32))"
+        let old = "\(stem)-0123456789abcdef.part"
         let kept = [
-            "answers.snapshot.0123456789abcde.tmp", "answers.snapshot.0123456789ABCDEF.tmp", "answers.snapshot.tmp",
-            "other.0123456789abcdef.tmp", "answers.snapshot.0123456789abcdef.tmp.old",
+            "\(stem)-0123456789abcde.part", "\(stem)-0123456789ABCDEF.part", "\(stem).part",
+            "\(other)-0123456789abcdef.part", "\(stem)-0123456789abcdef.part.old",
         ]
         for name in [old] + kept { try folder.write([1, 2, 3], to: name) }
-        let directory = "answers.snapshot.fedcba9876543210.tmp"
+        let directory = "\(stem)-fedcba9876543210.part"
         #expect(mkdir("\(folder.path)/\(directory)", 0o700) == 0)
         let everything = try folder.names
         let now = WallClock.system.now()

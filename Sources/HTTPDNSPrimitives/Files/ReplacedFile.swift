@@ -2,10 +2,12 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import Glibc
-internal import HTTPDNSPrimitives
 
 /// A file that is written under another name in the same folder, and renamed when it is complete. Any other end removes
 /// it, except a part that is kept.
+///
+/// This is how the library replaces each of its files. A file that is a mount of its own, as containers have them for single
+/// files, cannot be replaced: the complete bytes are then written into it.
 package final class ReplacedFile: Sendable {
     private enum State {
         case open, ended
@@ -25,7 +27,10 @@ package final class ReplacedFile: Sendable {
     package let path: String
     private let temporary: String
     private let descriptor: Int32
+    /// The open file at the path when it is a mount of its own; -1 otherwise.
+    private let mounted: Int32
     private let ending: Ending
+    private let isPrivate: Bool
     private let state = Lock(State.open)
     private let isKept: Lock<Bool>
 
@@ -34,7 +39,7 @@ package final class ReplacedFile: Sendable {
     ///   - isPrivate: Whether the file is readable and writable for its owner alone, whatever an earlier file allowed.
     ///   - ending: The handling of an existing file.
     ///   - continuesPart: Whether the file begins with the bytes of an earlier one that was kept, see ``keep()``.
-    /// - Throws: ``FileFault``, also when the path exists and is not a regular file.
+    /// - Throws: ``FileFault``, also when the path exists and is not a regular file, or can be neither replaced nor written.
     package init(
         _ path: String,
         isPrivate: Bool = false,
@@ -52,29 +57,35 @@ package final class ReplacedFile: Sendable {
         }
         guard final.utf8.last != UInt8(ascii: "/") else { throw FileFault(path, "it is the name of a folder") }
         guard !isThere || ending != .creating else { throw Self.exists(path) }
-        // A new file gets the permissions that the process's umask leaves. A replacement is private even while it is
-        // empty.
-        let rights: mode_t = isThere || isPrivate ? 0o600 : 0o666
-        if continuesPart {
-            temporary = Self.name(beside: final, "part")
-            descriptor = try Self.continued(temporary, rights)
-        } else {
-            // The file's own name with a suffix could be longer than the file system permits.
-            temporary = "\(Self.folder(of: final)).httpdns-\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
-            descriptor = Self.created(temporary, rights)
-            guard descriptor >= 0 else { throw FileFault(path, errno) }
+        let mounted = try isThere && ending == .replacing ? Self.mounted(final, isPrivate: isPrivate) : -1
+        do throws(FileFault) {
+            // A new file gets the permissions that the process's umask leaves. A replacement is private even while it is
+            // empty.
+            let rights: mode_t = isThere || isPrivate ? 0o600 : 0o666
+            if continuesPart {
+                temporary = Self.name(beside: final, "part")
+                descriptor = try Self.continued(temporary, rights)
+            } else {
+                (temporary, descriptor) = try Self.created(for: final, rights, isMounted: mounted >= 0)
+            }
+        } catch {
+            if mounted >= 0 { close(mounted) }
+            throw error
         }
+        // The umask may have removed more permissions than intended.
+        if isPrivate { fchmod(descriptor, 0o600) }
         if isThere, !isPrivate, ending == .replacing { Self.hand(descriptor, over: status) }
         self.path = final
+        self.mounted = mounted
         self.ending = ending
+        self.isPrivate = isPrivate
         isKept = Lock(false)
     }
 
     /// Returns the path of a file that belongs to another one in the same folder, and has a constant name.
     package static func name(beside path: String, _ suffix: String) -> String {
         let folder = folder(of: path)
-        let name = String(path.dropFirst(folder.count))
-        return "\(folder).httpdns-\(SHA256Hash.hexadecimal(of: name).prefix(32)).\(suffix)"
+        return "\(folder)\(TemporaryName.stem(for: path.dropFirst(folder.count))).\(suffix)"
     }
 
     /// The number of bytes in the file.
@@ -110,14 +121,17 @@ package final class ReplacedFile: Sendable {
         discard()
         unlock()
         close(descriptor)
+        if mounted >= 0 { close(mounted) }
     }
 
     /// Appends bytes. It may wait for the disk.
-    package func append(_ bytes: [UInt8]) throws(FileFault) {
+    package func append(_ bytes: [UInt8]) throws(FileFault) { try write(bytes, to: descriptor) }
+
+    private func write(_ bytes: [UInt8], to descriptor: Int32) throws(FileFault) {
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes { buffer in
-                write(descriptor, buffer.baseAddress?.advanced(by: written), buffer.count - written)
+                Glibc.write(descriptor, buffer.baseAddress?.advanced(by: written), buffer.count - written)
             }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw FileFault(path, errno) }
@@ -125,7 +139,8 @@ package final class ReplacedFile: Sendable {
         }
     }
 
-    /// Renames the file to its path, in one step, once it is on the disk. It may wait for that.
+    /// Renames the file to its path, in one step, once it is on the disk. It may wait for that. A file that is a mount of its
+    /// own is written in place, which a loss of power can interrupt.
     /// - Returns: The path, with its number if there is one.
     @discardableResult
     package func finish() throws(FileFault) -> String {
@@ -136,7 +151,11 @@ package final class ReplacedFile: Sendable {
             guard fsync(descriptor) == 0 else { throw FileFault(path, errno) }
             switch ending {
             case .replacing:
-                guard rename(temporary, path) == 0 else { throw FileFault(path, errno) }
+                if mounted < 0, rename(temporary, path) == 0 { return path }
+                // A system without /proc tells only now that the file is a mount.
+                guard mounted >= 0 || errno == EBUSY || errno == EXDEV else { throw FileFault(path, errno) }
+                try writeInPlace()
+                unlink(temporary)
                 return path
             case .creating:
                 guard try give(path) else { throw Self.exists(path) }
@@ -147,6 +166,29 @@ package final class ReplacedFile: Sendable {
             unlink(temporary)
             throw error
         }
+    }
+
+    /// Writes the complete bytes into the file at the path. Where the file system can reserve the space, a full disk leaves the
+    /// earlier bytes.
+    private func writeInPlace() throws(FileFault) {
+        let target = mounted >= 0 ? mounted : try Self.opened(path, isPrivate: isPrivate)
+        defer { if target != mounted { close(target) } }
+        var status = stat()
+        guard fstat(target, &status) == 0 else { throw FileFault(path, errno) }
+        let length = length
+        let reserved = length > 0 ? posix_fallocate(target, 0, off_t(length)) : 0
+        guard ![ENOSPC, EDQUOT, EFBIG].contains(reserved) else {
+            ftruncate(target, status.st_size)
+            throw FileFault(path, reserved)
+        }
+        var offset: Int64 = 0
+        while offset < length {
+            let bytes = try bytes(at: offset)
+            guard !bytes.isEmpty else { break }
+            try write(bytes, to: target)
+            offset += Int64(bytes.count)
+        }
+        guard ftruncate(target, off_t(offset)) == 0, fsync(target) == 0 else { throw FileFault(path, errno) }
     }
 
     /// Gives the file a name that is free, in one step. Returns whether it was free.
@@ -193,6 +235,30 @@ package final class ReplacedFile: Sendable {
     /// it runs its program (`flock(2)`).
     private func unlock() { flock(descriptor, LOCK_UN) }
 
+    /// Removes files of writers that ended before they completed. Failures are ignored, because nothing depends on the removal.
+    /// - Parameters:
+    ///   - path: The path that the files would have got.
+    ///   - time: The calendar time in seconds; files that changed at this time or later stay.
+    package static func removeLeftovers(of path: String, changedBefore time: Int64) {
+        let folder = folder(of: path)
+        guard let stream = opendir(folder.isEmpty ? "." : String(folder)) else { return }
+        defer { closedir(stream) }
+        let descriptor = dirfd(stream)
+        while let entry = readdir(stream) {
+            let found = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: $0.pointee)) {
+                    String(cString: $0)
+                }
+            }
+            guard TemporaryName.isOne(found, for: path.dropFirst(folder.count)) else { continue }
+            var status = stat()
+            guard fstatat(descriptor, found, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFREG,
+                status.st_uid == geteuid(), Int64(status.st_mtim.tv_sec) < time
+            else { continue }
+            unlinkat(descriptor, found, 0)
+        }
+    }
+
     /// Removes a file, if it is there.
     package static func remove(_ path: String) { unlink(path) }
 
@@ -238,8 +304,72 @@ package final class ReplacedFile: Sendable {
         path.lastIndex(of: "/").map { path[...$0] } ?? ""
     }
 
-    private static func created(_ path: String, _ rights: mode_t) -> Int32 {
-        open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights)
+    /// Creates the file that is written first.
+    /// - Returns: Its path and its descriptor.
+    private static func created(
+        for path: String,
+        _ rights: mode_t,
+        isMounted: Bool
+    ) throws(FileFault) -> (String, Int32) {
+        var folders = [folder(of: path)]
+        // A mount is written in place, so its folder may be read-only, as it is in many containers.
+        if isMounted {
+            let given = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+            folders.append("\(given.isEmpty ? "/tmp" : given)/")
+        }
+        let name = TemporaryName(for: path.dropFirst(folders[0].count)).text
+        var number: Int32 = 0
+        for folder in folders {
+            let descriptor = open("\(folder)\(name)", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights)
+            if descriptor >= 0 { return ("\(folder)\(name)", descriptor) }
+            if number == 0 { number = errno }
+        }
+        throw FileFault(path, number)
+    }
+
+    /// Opens the file at a path when it is a mount of its own, which no other file can replace; -1 when it is none.
+    /// - Throws: ``FileFault`` for a file that can be neither replaced nor written. Otherwise that would appear only at the
+    ///   rename, when the request has been executed.
+    private static func mounted(_ path: String, isPrivate: Bool) throws(FileFault) -> Int32 {
+        let folder = folder(of: path)
+        if let own = mount(of: path), let other = mount(of: folder.isEmpty ? "." : String(folder)), own != other {
+            return try opened(path, isPrivate: isPrivate)
+        }
+        // rmdir(2) never removes a file. It fails with EPERM where the rename would: in a sticky folder of others, and for a
+        // file with the attribute immutable or append-only.
+        guard rmdir(path) == 0 || errno != EPERM else {
+            throw FileFault(path, "this user may not replace it (a sticky folder of another user, or chattr +i or +a)")
+        }
+        return -1
+    }
+
+    /// `O_PATH`, which the module Glibc lacks: the descriptor needs no permission for the file.
+    private static let pathOnly: Int32 = 0o10000000
+
+    /// Returns the number of the mount that a path belongs to; nil where the system does not tell.
+    private static func mount(of path: String) -> String? {
+        let descriptor = open(path, pathOnly | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let bytes = try? SmallFile.read("/proc/self/fdinfo/\(descriptor)", maximum: 4096)
+        let lines = bytes.map { String(decoding: $0, as: UTF8.self).split(separator: "\n") }
+        return lines?.first { $0.hasPrefix("mnt_id:") }.map { String($0) }
+    }
+
+    /// Opens a file that is written in place.
+    private static func opened(_ path: String, isPrivate: Bool) throws(FileFault) -> Int32 {
+        let descriptor = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFault(path, errno) }
+        var status = stat()
+        let isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        guard isRegular, !isPrivate || status.st_mode & 0o077 == 0 || fchmod(descriptor, 0o600) == 0 else {
+            close(descriptor)
+            throw FileFault(
+                path,
+                isRegular ? "others may open it, and this user cannot change that" : "it is no regular file"
+            )
+        }
+        return descriptor
     }
 
     /// Opens a part, or creates it. One object at a time has it (`flock(2)`).
@@ -271,5 +401,39 @@ package final class ReplacedFile: Sendable {
             rights &= 0o707 | (rights & 0o007) << 3
         }
         fchmod(descriptor, rights)
+    }
+}
+
+/// The name of a file while it is written: a digest of the name that it gets, 16 random hexadecimal digits, `.part`.
+private struct TemporaryName {
+    private static let digits = 16
+    private static let ending = ".part"
+
+    let text: String
+
+    /// Creates a unique name. If a file of that name exists nevertheless, `O_EXCL` refuses it.
+    init(for name: Substring) {
+        let number = String(UInt64.random(in: .min ... .max), radix: 16)
+        let zeros = String(repeating: "0", count: Self.digits - number.count)
+        text = "\(Self.stem(for: name))-\(zeros)\(number)\(Self.ending)"
+    }
+
+    /// Returns the beginning of the names of all files that belong to a file. With the name itself it could be longer than the
+    /// file system permits.
+    static func stem(for name: Substring) -> String {
+        ".httpdns-\(SHA256Hash.hexadecimal(of: String(name)).prefix(32))"
+    }
+
+    /// Returns whether `text` is a name that this type could have created for `name`.
+    static func isOne(_ text: String, for name: Substring) -> Bool {
+        // The digest of the name is needed for the few that look like one.
+        guard text.hasPrefix(".httpdns-"), text.hasSuffix(ending), text.hasPrefix("\(stem(for: name))-") else {
+            return false
+        }
+        let middle = text.utf8.dropFirst(stem(for: name).utf8.count + 1).dropLast(ending.utf8.count)
+        return middle.count == digits
+            && middle.allSatisfy {
+                UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+            }
     }
 }
