@@ -20,12 +20,9 @@ static int is_literal(const char *name) {
   return inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1;
 }
 
-// The addresses of a name, as written; NULL when there are none.
-static char *answers(const char *name) {
+// The addresses of a name of this length, as written; NULL when there are none.
+static char *answers(const char *name, size_t length) {
   const char *rules = getenv("SYSTEM_ANSWERS");
-  size_t length = strlen(name);
-  if(length > 0 && name[length - 1] == '.')
-    length--;
   for(const char *rule = rules; rule && *rule; rule = strchr(rule, ';') ? strchr(rule, ';') + 1 : NULL)
     if(strncasecmp(rule, name, length) == 0 && rule[length] == '=')
       return strndup(rule + length + 1, strcspn(rule + length + 1, ";"));
@@ -39,7 +36,11 @@ int getaddrinfo(const char *restrict name, const char *restrict service, const s
     next = (look_up *)dlsym(RTLD_NEXT, "getaddrinfo");
   if(!name || is_literal(name))
     return next(name, service, hints, result);
-  char *list = answers(name);
+  // A rule with a final dot holds for the name with one, which has no search list; the others hold for both.
+  size_t length = strlen(name);
+  char *list = answers(name, length);
+  if(!list && length > 0 && name[length - 1] == '.')
+    list = answers(name, length - 1);
   if(!list)
     return EAI_NONAME;
   struct addrinfo numeric = {0};

@@ -18,6 +18,10 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// difference: names are equal with and without.
     package let isAbsolute: Bool
 
+    /// The canonical text, with the trailing dot if the name was written with one: a name that is parsed again from it has the
+    /// same addresses.
+    package var queryText: String { isAbsolute ? "\(description)." : description }
+
     /// Parses a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).
     ///
     /// Labels may have letters, digits, underscores and hyphens, at their edges too: RFC 1123 section 2.1 forbids these, but
@@ -202,6 +206,14 @@ public enum HTTPDNSHost: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .name(let name): name.description
+        case .address(let address): address.description
+        }
+    }
+
+    /// The canonical text, with the trailing dot if the name was written with one.
+    package var queryText: String {
+        switch self {
+        case .name(let name): name.queryText
         case .address(let address): address.description
         }
     }

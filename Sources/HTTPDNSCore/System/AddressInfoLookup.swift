@@ -25,7 +25,7 @@ enum AddressInfoLookup {
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
 
         var list: UnsafeMutablePointer<addrinfo>?
-        let status = getaddrinfo(nodeName(of: host), nil, &hints, &list)
+        let status = getaddrinfo(host.queryText, nil, &hints, &list)
         let systemError = errno
         guard status == 0 else {
             return .failure(AddressInfoError.error(status: status, systemError: systemError, host: host))
@@ -41,9 +41,6 @@ enum AddressInfoLookup {
         }
         return .success(addresses)
     }
-
-    /// Returns the name in the form for the system.
-    static func nodeName(of host: HTTPDNSName) -> String { host.isAbsolute ? "\(host)." : host.description }
 
     private static func address(in entry: addrinfo) -> HTTPDNSAddress? {
         guard let socketAddress = UnsafeRawPointer(entry.ai_addr) else { return nil }

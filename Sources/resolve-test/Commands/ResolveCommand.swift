@@ -104,7 +104,7 @@ struct ResolveCommand: Subcommand {
         var outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>
         do {
             outcome = .success(
-                try await client.resolve(question.host.description, port: question.port, options: options)
+                try await client.resolve(question.host.queryText, port: question.port, options: options)
             )
         } catch let error as CancellationError {
             throw error

@@ -58,7 +58,7 @@ struct Comparer: Sendable {
         route: HTTPDNSRoute?
     ) async throws -> Comparison.ClientAnswer {
         do {
-            let resolution = try await client.resolve(host.description, port: port, options: options)
+            let resolution = try await client.resolve(host.queryText, port: port, options: options)
             switch resolution.source {
             case .provider, .mapping: return .resolved(resolution)
             case .system: return .notAsked(Self.reasonNotAsked(host, resolution: resolution))

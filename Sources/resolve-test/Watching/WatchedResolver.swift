@@ -69,7 +69,7 @@ struct WatchedResolver: WatchSource {
     private func ask(_ question: HostArgument) async -> Result<HTTPDNSResolver.Resolution, CommandFailure>? {
         do {
             return .success(
-                try await client.resolve(question.host.description, port: question.port, options: options)
+                try await client.resolve(question.host.queryText, port: question.port, options: options)
             )
         } catch is CancellationError {
             return nil

@@ -78,9 +78,9 @@ struct InternalNameTests {
         for text in ["img.shop.example.", "IMG.Shop.Example.", "img.shop.example\u{3002}"] {
             let dotted = try HTTPDNSName(text)
             #expect(dotted == plain && dotted.hashValue == plain.hashValue && dotted.description == plain.description)
-            #expect(AddressInfoLookup.nodeName(of: dotted) == "img.shop.example.")
+            #expect(dotted.queryText == "img.shop.example.")
         }
-        #expect(AddressInfoLookup.nodeName(of: plain) == "img.shop.example")
+        #expect(plain.queryText == "img.shop.example")
 
         let fixture = try ResolverFixture { $0.routes = [] }
         try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), for: plain)

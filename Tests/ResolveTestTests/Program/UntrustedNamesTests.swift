@@ -11,6 +11,22 @@ struct UntrustedNamesTests {
         try await SystemAnswers.shared().run(Program.command(arguments), answering: system)
     }
 
+    /// With the dot no search list of `resolv.conf` applies, so the system resolver may have another answer.
+    @Test("Every command asks the system resolver for a name with its final dot")
+    func finalDot() async throws {
+        let system = ["svc.test.": ["127.0.0.2"], "svc.test": ["127.0.0.3"]]
+        for (name, address, other) in [("svc.test.", "127.0.0.2", "127.0.0.3"), ("svc.test", "127.0.0.3", "127.0.0.2")]
+        {
+            for arguments in [
+                ["resolve", name], ["+short", name, "A"], ["explain", "http://\(name)/"], ["compare", name, "--json"],
+                ["watch", name, "--count", "1", "--json"],
+            ] {
+                let result = try await run(arguments, system: system)
+                #expect(result.output.contains(address) && !result.output.contains(other), "\(arguments): \(result)")
+            }
+        }
+    }
+
     @Test("A failing provider does not let the system resolver lead a request inside")
     func fallback() async throws {
         let server = try RawServer(.hang)
