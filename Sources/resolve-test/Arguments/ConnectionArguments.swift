@@ -4,27 +4,103 @@
 internal import HTTPDNS
 internal import HTTPDNSCurl
 
-/// The value of `--resolve`: a mapping for one port of a name.
-struct ResolveArgument {
-    private let key: HTTPDNSMapping.Key
-    private let mapping: HTTPDNSMapping
+/// The values of `--resolve`.
+struct ResolveRules {
+    private var rules: [ResolveArgument] = []
 
-    /// - Parameters:
-    ///   - text: `[+]HOST:PORT:ADDRESS[,ADDRESS]`; `*` stands for the host of the URL.
-    ///   - url: The URL of the request; nil when it cannot be read.
-    init(_ text: String, _ url: ParsedURL?) throws(CommandFailure) {
-        let form = "write --resolve HOST:PORT:ADDRESS[,ADDRESS], such as --resolve img.shop.example:443:203.0.113.7"
-        var parts = (text.hasPrefix("+") ? text.dropFirst() : text[...])
-            .split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 3, !parts[2].isEmpty, let port = UInt16(parts[1]), port > 0 else {
-            throw .usage("--resolve \"\(text)\" is not a host, a port and its addresses", hint: form)
+    /// - Parameter url: The URL of the request.
+    init(_ texts: [String], _ url: String) throws(CommandFailure) {
+        let parsed = try? ParsedURL(url)
+        for text in texts {
+            // As in curl, `-HOST:PORT` removes an earlier value, and a later value replaces an earlier one.
+            let isRemoval = text.hasPrefix("-")
+            let rule = try ResolveArgument(isRemoval ? "\(text.dropFirst())" : text, parsed, isRemoval: isRemoval)
+            rules.removeAll { $0.place == rule.place }
+            if !isRemoval { rules.append(rule) }
         }
-        if parts[0] == "*", let url { parts[0] = url.hostText }
-        let addresses = parts[2].split(separator: ",").map { AddressForm.withoutBrackets($0) }
-        (key, mapping) = try Self.rule(parts[0], port, addresses, option: "--resolve", text: text, hint: form)
     }
 
-    func apply(to settings: inout ClientSettings) { settings.map(key, to: mapping) }
+    /// Applies the values: as mappings of names, and as addresses of a request to an address or to `localhost`, for which there
+    /// are no mappings.
+    func apply(to request: inout HTTPDNSClient.Request, _ settings: inout ClientSettings) throws(CommandFailure) {
+        let url = try? ParsedURL(request.url)
+        // A value with the host's name holds before one with `*`.
+        for rule in rules.filter(\.isForEveryHost) + rules.filter({ !$0.isForEveryHost }) {
+            try rule.apply(to: &request, url, &settings)
+        }
+    }
+}
+
+/// A value of `--resolve`: the addresses for one port of a host.
+struct ResolveArgument {
+    /// The host and port, as far as values are compared.
+    let place: String
+    let isForEveryHost: Bool
+    private let text: String
+    private let host: String
+    private let port: UInt16
+    private let addresses: [String]
+
+    private static let form =
+        "write --resolve HOST:PORT:ADDRESS[,ADDRESS], such as --resolve img.shop.example:443:203.0.113.7"
+
+    /// - Parameters:
+    ///   - text: `[+]HOST:PORT:ADDRESS[,ADDRESS]`; `*` stands for the host of the URL, and an IPv6 address has brackets.
+    ///   - url: The URL of the request; nil when it cannot be read.
+    ///   - isRemoval: Whether the text is `HOST:PORT`; anything behind it is ignored.
+    fileprivate init(_ text: String, _ url: ParsedURL?, isRemoval: Bool) throws(CommandFailure) {
+        self.text = text
+        let value = text.hasPrefix("+") ? text.dropFirst() : text[...]
+        let name =
+            String(value.hasPrefix("[") ? value.prefix { $0 != "]" } : value.prefix { $0 != ":" })
+            + (value.hasPrefix("[") ? "]" : "")
+        let rest = value.dropFirst(name.count)
+        let parts = rest.dropFirst().split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard rest.hasPrefix(":"), let port = UInt16(parts[0]), port > 0,
+            isRemoval || parts.count == 2 && !parts[1].isEmpty
+        else { throw .usage("--resolve \"\(text)\" is not a host, a port and its addresses", hint: Self.form) }
+        isForEveryHost = name == "*"
+        let given = AddressForm.withoutBrackets(name)
+        host = isForEveryHost ? url?.hostText ?? given : given
+        self.port = port
+        addresses = isRemoval ? [] : parts[1].split(separator: ",").map { AddressForm.withoutBrackets($0) }
+        place = "\(Self.canonical(given)) \(port)"
+    }
+
+    /// Whether there are no mappings for the host.
+    private var isLiteral: Bool {
+        HTTPDNSAddress(AddressForm.withoutBrackets(host)) != nil || (try? HTTPDNSName(host))?.isLocalhost == true
+    }
+
+    fileprivate func apply(
+        to request: inout HTTPDNSClient.Request,
+        _ url: ParsedURL?,
+        _ settings: inout ClientSettings
+    ) throws(CommandFailure) {
+        guard isLiteral else {
+            let (key, mapping) = try Self.rule(
+                host,
+                port,
+                addresses,
+                option: "--resolve",
+                text: text,
+                hint: Self.form
+            )
+            return settings.map(key, to: mapping)
+        }
+        let targets = addresses.compactMap { HTTPDNSAddress($0) }
+        guard targets.count == addresses.count else {
+            throw .usage("--resolve \"\(text)\" has a text that is no address", hint: Self.form)
+        }
+        guard let url, url.port == port, Self.canonical(host) == Self.canonical(url.hostText) else { return }
+        request.options.addresses = .only(targets.map { .init($0) })
+    }
+
+    /// Returns one spelling of a host for all of its spellings.
+    private static func canonical(_ host: String) -> String {
+        let name = AddressForm.withoutBrackets(host)
+        return HTTPDNSAddress(name)?.description ?? (try? HTTPDNSName(name))?.description ?? name.lowercased()
+    }
 
     /// Returns a checked rule.
     static func rule(

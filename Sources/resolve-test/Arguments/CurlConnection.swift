@@ -15,8 +15,7 @@ extension CurlConnectionOptions {
             request.options.families = families
         }
         try checkProtocols(of: request.url)
-        let url = try? ParsedURL(request.url)
-        for text in resolve { try ResolveArgument(text, url).apply(to: &settings) }
+        try ResolveRules(resolve, request.url).apply(to: &request, &settings)
         try ConnectToRules(connectTo, request.url).apply(to: &request, &settings)
         request.options.unixSocket = unixSocket
         if let interface { settings.configuration.localSource = Self.localSource(interface) }

@@ -215,7 +215,8 @@ enum RewriteReason {
 /// The same request for the command-line client.
 enum CurlCommand {
     static func text(_ rewrite: RewriteView, certificateAuthorityFile: String?) -> String {
-        var arguments = ["curl"]
+        // The URL is sent as it is: brackets and braces are no patterns, and dot segments stay.
+        var arguments = ["curl", "-g", "--path-as-is"]
         let endpoints = rewrite.resolution.endpoints
         switch rewrite.egressChoice {
         case .direct: break

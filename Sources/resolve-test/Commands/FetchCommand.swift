@@ -344,7 +344,9 @@ struct FetchCommand: Subcommand {
         let status = report.status
         let host = report.hops.last?.rewrite.urlHost
         var failure: CommandFailure?
-        if outputs.failsOnStatus || outputs.failsWithBody, status >= 400 {
+        // As with curl, there is nothing behind the end of a file that is complete.
+        let isComplete = status == 416 && call.body.range != nil && call.request.method == .get
+        if outputs.failsOnStatus || outputs.failsWithBody, status >= 400, !isComplete {
             failure = .failed(
                 code: "http-status",
                 "the origin responded with status \(status)",

@@ -64,7 +64,7 @@ struct InvocationTests {
                 why           mapping "one.test" from --map > no provider asked
                 candidates    127.0.0.2   policy: allowed (mapping)
                 lifetime      age 0 s, no expiry, generation 1, tag set
-                curl          curl --resolve one.test:80:127.0.0.2 'http://one.test/'
+                curl          curl -g --path-as-is --resolve one.test:80:127.0.0.2 'http://one.test/'
 
                 """
         ),
@@ -77,7 +77,7 @@ struct InvocationTests {
                 why           mapping "one.test" from --map > no provider asked
                 candidates    127.0.0.2   policy: allowed (mapping)
                 lifetime      age 0 s, no expiry, generation 1, tag set
-                curl          curl --resolve one.test:443:127.0.0.2 'https://one.test/%7Ea/../b'
+                curl          curl -g --path-as-is --resolve one.test:443:127.0.0.2 'https://one.test/%7Ea/../b'
 
                 """
         ),
@@ -90,7 +90,7 @@ struct InvocationTests {
                 why           the URL has an address or localhost: no query
                 candidates    ::1   policy: allowed (literal)
                 lifetime      age 0 s, no expiry, generation 1, no tag: nothing was rewritten
-                curl          curl 'http://[::1]:81/'
+                curl          curl -g --path-as-is 'http://[::1]:81/'
 
                 """
         ),

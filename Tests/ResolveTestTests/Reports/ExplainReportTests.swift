@@ -33,7 +33,7 @@ struct ExplainReportTests {
                 why           mapping "api.shop.example:8443" at httpdns.yaml:13 > no provider asked
                 candidates    203.0.113.8 weight 95   203.0.113.9 weight 5   (random: drawn for each request)   policy: allowed (mapping)
                 lifetime      age 0 s, 30 s left, generation 7, tag set
-                curl          curl --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
+                curl          curl -g --path-as-is --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
                 libcurl gets  CONNECT_TO api.shop.example:8443:p1.invalid:8443   RESOLVE +p1.invalid:8443:203.0.113.8   \
                 (p1.invalid stands for a name made up for each connection)
 
@@ -59,7 +59,7 @@ struct ExplainReportTests {
                 candidates    203.0.113.8 weight 95   203.0.113.9 weight 5
                               (random: drawn for each request)   policy: allowed (mapping)
                 lifetime      age 0 s, 30 s left, generation 7, tag set
-                curl          curl --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
+                curl          curl -g --path-as-is --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
 
                 """
         )
@@ -119,7 +119,8 @@ struct ExplainReportTests {
         let text = report.text(.plain)
         #expect(
             text.hasSuffix(
-                "curl          curl -x http://proxy.test:3128 -U USER:PASSWORD 'https://api.shop.example:8443/v1?q=1'\n"
+                "curl          curl -g --path-as-is -x http://proxy.test:3128 -U USER:PASSWORD "
+                    + "'https://api.shop.example:8443/v1?q=1'\n"
             ),
             "\(text)"
         )
@@ -134,15 +135,15 @@ struct ExplainReportTests {
         view.egressChoice = .proxy(try HTTPDNSClient.Proxy("socks5://[2001:db8::1]:1080"))
         #expect(
             CurlCommand.text(view, certificateAuthorityFile: nil)
-                == "curl -x 'socks5://[2001:db8::1]:1080' --connect-to api.shop.example:8443:203.0.113.8:8443 "
-                + "'https://api.shop.example:8443/v1?q=1'"
+                == "curl -g --path-as-is -x 'socks5://[2001:db8::1]:1080' "
+                + "--connect-to api.shop.example:8443:203.0.113.8:8443 'https://api.shop.example:8443/v1?q=1'"
         )
         view.resolution.endpoints = []
         view.resolveEntry = ""
         view.egressChoice = .unixSocket("/run/app.sock")
         #expect(
             CurlCommand.text(view, certificateAuthorityFile: nil)
-                == "curl --unix-socket /run/app.sock 'https://api.shop.example:8443/v1?q=1'"
+                == "curl -g --path-as-is --unix-socket /run/app.sock 'https://api.shop.example:8443/v1?q=1'"
         )
     }
 
@@ -194,7 +195,7 @@ struct ExplainReportTests {
         view.host = "other.test"
         #expect(
             CurlCommand.text(view, certificateAuthorityFile: "/tmp/my ca.pem") == """
-                curl --connect-to 'api.shop.example:8443:[2001:db8::7]:9443' --cacert '/tmp/my ca.pem' \
+                curl -g --path-as-is --connect-to 'api.shop.example:8443:[2001:db8::7]:9443' --cacert '/tmp/my ca.pem' \
                 -H 'Host: other.test' 'https://api.shop.example:8443/v1?q=1'
                 """
         )
