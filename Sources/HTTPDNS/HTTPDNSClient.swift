@@ -129,6 +129,13 @@ public final class HTTPDNSClient: Sendable {
         self.lane = lane
         initial = configuration
         if let value = configuration.environment("HTTPDNS_DISABLED") { heedEnvironment(value, configuration.logger) }
+        let unusable = configuration.unusableProxyExceptions
+        if !unusable.isEmpty {
+            configuration.logger?.warning(
+                "no_proxy has entries that match no host",
+                metadata: ["entries": "\(unusable.joined(separator: ", ").escaped(limit: 200))"]
+            )
+        }
         // A connection made in one state of the switch is not used in the other. The next request connects again, and
         // transfers in flight finish on their connections.
         resolver.killSwitch.onChange { [weak sender, choice = pipeline.choice] _ in

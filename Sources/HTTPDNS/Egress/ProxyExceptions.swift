@@ -27,6 +27,8 @@ extension HTTPDNSClient.Proxy {
 
         private var entries: [Entry] = []
         private var isEverything = false
+        /// The entries of a list in the form of `no_proxy` that match no host.
+        private(set) var unusable: [String] = []
         /// The entries as they were written, separated by commas.
         public let description: String
 
@@ -64,7 +66,11 @@ extension HTTPDNSClient.Proxy {
                 var name = token[...]
                 if name.hasSuffix(".") { name.removeLast() }
                 if name.hasPrefix(".") { name.removeFirst() }
-                if !name.isEmpty { entries.append(Entry(place: .name(name.lowercased()))) }
+                let text = name.lowercased()
+                let count = entries.count
+                // Hosts are compared in their canonical form.
+                if (try? HTTPDNSName(text))?.description == text { entries.append(Entry(place: .name(text))) }
+                defer { if entries.count == count { unusable.append(String(token)) } }
                 let parts = token.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
                 guard let address = HTTPDNSAddress(String(parts[0])) else { continue }
                 // curl reads leading digits only (atoi), and treats 0 as all bits.

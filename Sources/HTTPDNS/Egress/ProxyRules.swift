@@ -82,7 +82,7 @@ struct ProxyEnvironment: Sendable {
 
     private let http: Reading
     private let https: Reading
-    private let exceptions: HTTPDNSClient.Proxy.Exceptions
+    fileprivate let exceptions: HTTPDNSClient.Proxy.Exceptions
 
     init(_ environment: (String) -> String?) {
         /// An empty variable counts as unset (`curl_getenv`).
@@ -121,5 +121,13 @@ struct ProxyEnvironment: Sendable {
     func proxy(for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError) -> HTTPDNSClient.Proxy? {
         guard !exceptions.contains(url.host, port: url.port) else { return nil }
         return try (url.scheme == "https" ? https : http).get()
+    }
+}
+
+extension HTTPDNSClient.Configuration {
+    /// The entries of `no_proxy` that match no host, if the environment has the rules of ``proxy``.
+    package var unusableProxyExceptions: [String] {
+        guard proxy == .environment else { return [] }
+        return ProxyEnvironment(environment).exceptions.unusable
     }
 }

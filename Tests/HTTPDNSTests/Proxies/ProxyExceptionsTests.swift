@@ -3,6 +3,7 @@
 
 import HTTPDNSCore
 import HTTPDNSPrimitives
+import Logging
 import ServerRig
 import Testing
 
@@ -47,6 +48,27 @@ struct ProxyExceptionsTests {
         #expect(
             try contains(HTTPDNSClient.Proxy.Exceptions(curl: example.list), example.host, port: 80) == example.isDirect
         )
+    }
+
+    /// So are names outside ASCII: hosts are compared as A-labels.
+    @Test("Entries of no_proxy that match no host are named once, when the client is made")
+    func unusable() throws {
+        let entries = ["*.one.test", "one.test:80", ".", "[::1]", "10.0.0.0/33", "bücher.test", "http://x.test"]
+        #expect(HTTPDNSClient.Proxy.Exceptions(curl: entries.joined(separator: ", ")).unusable == entries)
+        for example in NoProxyCase.all where example.isDirect {
+            let list = HTTPDNSClient.Proxy.Exceptions(curl: example.list)
+            #expect(list.unusable.isEmpty, "\(example.list)")
+        }
+        let log = RecordedLog()
+        for rules in [HTTPDNSClient.Proxy.Rules.environment, .direct] {
+            _ = try Rig {
+                $0.proxy = rules
+                $0.environment = { $0 == "no_proxy" ? "*.one.test,two.test" : nil }
+                $0.logger = log.logger(.warning)
+            }
+        }
+        #expect(log.messages == ["no_proxy has entries that match no host"])
+        #expect(log.events.first?.metadata?["entries"] == "*.one.test")
     }
 
     /// Row 32 of the acceptance list.

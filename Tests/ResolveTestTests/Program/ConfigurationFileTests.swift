@@ -97,6 +97,15 @@ struct ConfigurationFileTests {
         #expect(json["proxy"] == .text("http://proxy.test:3128 except a.test"))
     }
 
+    @Test("The command check warns of entries of no_proxy that match no host")
+    func proxyExceptions() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("version: 1\nclient: { proxy: environment }\n", to: "httpdns.yaml")
+        let run = try await Program.run(["check", file, "-v"], environment: ["no_proxy": "*.one.test,two.test"])
+        #expect(run.status == 0)
+        #expect(run.error == "warning: no_proxy: the entry \"*.one.test\" matches no host\n")
+    }
+
     @Test("The command check warns of unused providers and files that others may write")
     func warnings() async throws {
         let folder = try TemporaryFolder()
