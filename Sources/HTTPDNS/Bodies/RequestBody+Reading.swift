@@ -25,6 +25,9 @@ extension HTTPDNSClient.Request.Body {
     /// Returns the first bytes of the body before compression: `limit` bytes, or all of a shorter body. The body is still
     /// sent whole.
     ///
+    /// The result does not tell whether the body has more bytes. To sign or store a body use ``collect(upTo:)``, which fails
+    /// for a longer one.
+    ///
     /// A stream is replaced by its read part and its rest, which together are read once. Earlier copies of the body share
     /// the stream and can no longer be sent. A second call returns the same bytes.
     /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed` for a file that cannot be read, a stream that fails and
@@ -51,7 +54,8 @@ extension HTTPDNSClient.Request.Body {
         }
     }
 
-    /// Reads the whole body before compression. A stream is then used up: see ``peek(upTo:)``.
+    /// Reads the whole body before compression. A stream is then used up: to send the request, set its body to
+    /// `.bytes` of the result.
     /// - Parameter limit: The longest body that is read.
     /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed` for a longer body, a file that cannot be read, a stream
     ///   that fails and a stream that was read before; `CancellationError`.

@@ -16,9 +16,7 @@ extension HTTPDNSClient.Request {
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(url)
         try RequestCheck.check(self, at: url)
         var request = self
-        if let type = body.contentType, !headerFields.contains(.contentType) {
-            request.headerFields[.contentType] = type
-        }
+        if lacksBodyContentType || hasContentTypeOfNoBody { request.headerFields[.contentType] = body.contentType }
         if let credential = url.parsed.credential, !headerFields.contains(.authorization) {
             request.headerFields.append(try BasicCredential.field(for: credential))
         }

@@ -63,6 +63,11 @@ extension Pipeline {
         guard let frame = context.frame, start < frame.chain.network.count else {
             return try await rewriteAndTransfer(request, context)
         }
+        guard !request.lacksBodyContentType else {
+            var request = request
+            request.addBodyContentType()
+            return try await hop(start, request, context)
+        }
         // Request and context are large, and a copy counts references to all of their parts: both are passed on as they are.
         guard let url = context.received, url.isURL(of: request.url) else {
             var context = context

@@ -266,8 +266,8 @@ extension Pipeline {
         transfer.withholdsCertificate = context.constraints.isForeign
         transfer.uploadProgress = request.body.progress(sending: body)
         transfer.decodes = fixed.isDecoded
-        if let type = request.body.contentType, !request.headerFields.contains(.contentType) {
-            transfer.headerFields[.contentType] = type
+        if request.lacksBodyContentType || request.hasContentTypeOfNoBody {
+            transfer.headerFields[.contentType] = request.body.contentType
         }
         if let coding = request.body.coding { transfer.headerFields[.contentEncoding] = coding.name }
         if let own = request.own {
