@@ -337,13 +337,15 @@ let package = Package(
                     condition: .when(traits: ["ServiceLifecycle"])
                 ),
             ],
-            path: "Examples/Sources/Lifecycle"
+            path: "Examples/Sources/Lifecycle",
+            swiftSettings: [.define("HTTPDNS_REPOSITORY")]
         ),
         // The program in Docs/Providers.md, which HTTPDNSLocalProviderTests runs. As strangers write it, likewise.
         .target(
             name: "LocalProviderExample",
             dependencies: ["HTTPDNS", "HTTPDNSLocalProvider"],
-            path: "Examples/Sources/LocalProvider"
+            path: "Examples/Sources/LocalProvider",
+            swiftSettings: [.define("HTTPDNS_REPOSITORY")]
         ),
         // The endpoint in Docs/Observability.md, which HTTPDNSMetricsTests scrapes. As strangers write it, likewise.
         .target(
@@ -354,7 +356,8 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["LocalProvider"])),
             ],
-            path: "Examples/Sources/Prometheus"
+            path: "Examples/Sources/Prometheus",
+            swiftSettings: [.define("HTTPDNS_REPOSITORY")]
         ),
         .executableTarget(
             name: "httpdns-service-probe",

@@ -175,5 +175,24 @@ public final class LocalProvider: Sendable {
 #else
 /// Not available in this build: it needs the trait `LocalProvider` of the package swift-httpdns.
 @available(*, unavailable, message: "LocalProvider needs the trait LocalProvider of the package swift-httpdns")
-public enum LocalProvider {}
+public final class LocalProvider: Sendable {
+    // Without these members the compiler would report that they are missing, and not the trait.
+    /// Not available in this build.
+    public struct Configuration: Sendable {
+        /// Not available in this build.
+        public struct Source: Sendable {
+            /// Not available in this build.
+            public static func file(_ path: String) -> Source { Source() }
+
+            /// Not available in this build.
+            public static func text(_ text: String, name: String = "") -> Source { Source() }
+        }
+
+        /// Not available in this build.
+        public init(_ source: Source) {}
+    }
+
+    /// Not available in this build.
+    public init(_ configuration: Configuration) throws {}
+}
 #endif

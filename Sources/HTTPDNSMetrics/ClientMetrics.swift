@@ -81,9 +81,20 @@ public final class ClientMetrics: Sendable {
     }
 }
 #else
-internal import HTTPDNS
+public import HTTPDNS
 
 /// Not available in this build.
 @available(*, unavailable, message: "metrics need the trait Metrics of the package swift-httpdns")
-public final class ClientMetrics: Sendable {}
+public final class ClientMetrics: Sendable {
+    // Without it the compiler would report an initializer that is internal, and not the trait.
+    /// Not available in this build.
+    public init(
+        _ client: HTTPDNSClient,
+        name: String? = nil,
+        factory: (any Sendable)? = nil,
+        hosts: Set<HTTPDNSName> = [],
+        interval: Duration = .zero,
+        timeSource: (any TimeSource)? = nil
+    ) {}
+}
 #endif

@@ -85,9 +85,18 @@ public final class ResolverMetrics: Sendable {
     }
 }
 #else
-internal import HTTPDNSCore
+public import HTTPDNSCore
 
 /// Not available in this build.
 @available(*, unavailable, message: "metrics need the trait Metrics of the package swift-httpdns")
-public final class ResolverMetrics: Sendable {}
+public final class ResolverMetrics: Sendable {
+    // Without it the compiler would report an initializer that is internal, and not the trait.
+    /// Not available in this build.
+    public init(
+        _ resolver: some Sendable,
+        factory: (any Sendable)? = nil,
+        interval: Duration = .zero,
+        timeSource: (any TimeSource)? = nil
+    ) {}
+}
 #endif

@@ -67,9 +67,13 @@ public struct HTTPDNSService: Service, CustomStringConvertible {
     }
 }
 #else
-internal import HTTPDNS
+public import HTTPDNS
 
 /// Not available in this build.
 @available(*, unavailable, message: "the service needs the trait ServiceLifecycle of the package swift-httpdns")
-public struct HTTPDNSService: Sendable {}
+public struct HTTPDNSService: Sendable {
+    // Without it the compiler would report an initializer that is internal, and not the trait.
+    /// Not available in this build.
+    public init(client: HTTPDNSClient, drainingFor drainingTime: Duration = .zero, reloadsOnHangUp: Bool = true) {}
+}
 #endif

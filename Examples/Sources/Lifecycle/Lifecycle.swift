@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 // Needs the package trait ServiceLifecycle; `make traits` in the folder above compiles and runs it.
-#if ServiceLifecycle
+#if !HTTPDNS_REPOSITORY || ServiceLifecycle
 import HTTPDNS
 import HTTPDNSServiceLifecycle
 import Logging

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 // Needs the package trait LocalProvider; `make traits` in the folder above compiles and runs it.
-#if LocalProvider
+#if !HTTPDNS_REPOSITORY || LocalProvider
 import HTTPDNS
 import HTTPDNSLocalProvider
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-// Needs Hummingbird, which the package trait LocalProvider brings here; a server has its own dependency on it.
-#if Metrics && LocalProvider
+// Needs Hummingbird, and the trait Metrics, which is on by default. Only this repository compiles it without them.
+#if !HTTPDNS_REPOSITORY || (Metrics && LocalProvider)
 import HTTPDNS
 import HTTPDNSMetrics
 import Hummingbird

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-// Needs the package trait Metrics, which is on by default.
-#if Metrics
+// Needs the product CoreMetrics of swift-metrics. Only this repository compiles it without the trait.
+#if !HTTPDNS_REPOSITORY || Metrics
 import CoreMetrics
 import Synchronization
 

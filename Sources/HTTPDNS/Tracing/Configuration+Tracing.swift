@@ -56,11 +56,23 @@ extension HTTPDNSClient.Configuration.Tracing: CallTracing {
 extension HTTPDNSClient.Configuration {
     /// Not available in this build.
     @available(*, unavailable, message: "traces need the trait Tracing of the package swift-httpdns")
-    public struct Tracing: Sendable {}
+    public struct Tracing: Sendable {
+        // Without these members the compiler would report that they are missing, and not the trait.
+        /// Not available in this build.
+        public var tracer: (any Sendable)?
+        /// Not available in this build.
+        public var sendsBaggageToOtherOrigins = false
+
+        /// Not available in this build.
+        public init() {}
+    }
 
     /// Not available in this build.
     @available(*, unavailable, message: "traces need the trait Tracing of the package swift-httpdns")
-    public var tracing: Tracing { Tracing() }
+    public var tracing: Tracing {
+        get { Tracing() }
+        set {}
+    }
 
     /// None in this build.
     static var defaultTracing: (any CallTracing)? { nil }
