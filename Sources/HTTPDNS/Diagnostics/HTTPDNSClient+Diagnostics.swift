@@ -105,7 +105,11 @@ extension HTTPDNSClient.Status.Mappings {
             names?.contains { $0 == key.pattern || key.pattern.zone.map($0.contains) ?? false } ?? true
         }
         let shown = wanted.map { (text: $0.key.description, key: $0.key, rule: $0.value) }.sorted { $0.text < $1.text }
-        rules = shown.prefix(limit).map { Rule($0.key, $0.rule, from: mappings.origin(of: $0.key)) }
+        rules = shown.prefix(limit).map { item in
+            var rule = Rule(item.key, item.rule, from: mappings.origin(of: item.key))
+            rule.replaces = mappings.replaced(by: item.key).map { $0.location.map { "\($0)" } ?? "settings" }
+            return rule
+        }
         isTruncated = shown.count > limit
     }
 }

@@ -158,6 +158,8 @@ extension HTTPDNSClient.Status {
             public var origin: String?
             /// The file and line of the rule.
             public var location: String?
+            /// The place of the file's rule that this rule of the program replaces: its file and line, or `settings`.
+            public var replaces: String?
         }
 
         /// A number that grows with every change of the base or the overlay.

@@ -42,6 +42,11 @@ public struct HTTPDNSMappings: Sendable {
         index.overlay.rules[key] == nil ? .base : .overlay
     }
 
+    /// Returns the rule of the base that a rule of the overlay replaces.
+    package func replaced(by key: HTTPDNSMapping.Key) -> HTTPDNSMapping? {
+        index.overlay.rules[key] == nil ? nil : index.base.rules[key]
+    }
+
     /// Returns the same overlay on another base.
     /// - Throws: ``HTTPDNSMapping/Error`` when both together have `via` rules in a circle or in too long a chain.
     func rebased(on other: HTTPDNSMappings) throws(HTTPDNSMapping.Error) -> HTTPDNSMappings {

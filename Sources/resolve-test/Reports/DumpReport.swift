@@ -183,7 +183,8 @@ struct DumpReport {
     private func rule(_ rule: HTTPDNSClient.Status.Mappings.Rule) -> [String] {
         let targets = rule.targets.joined(separator: " ")
         let action = rule.action == "addresses" ? targets : "\(rule.action) \(targets)".trimmingTrailingBlanks()
-        return [rule.key, action, rule.origin == "overlay" ? "program" : rule.location ?? "settings"]
+        let replaced = rule.replaces.map { " (replaces \($0))" } ?? ""
+        return [rule.key, action, rule.origin == "overlay" ? "program\(replaced)" : rule.location ?? "settings"]
     }
 
     private func answer(_ answer: HTTPDNSClient.Status.Answer) -> [String] {
