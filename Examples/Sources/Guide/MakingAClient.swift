@@ -35,4 +35,12 @@ enum MakingAClient {
 
         return client
     }
+
+    static func privateService(_ configuration: inout HTTPDNSClient.Configuration) throws {
+        var house = HTTPDNSDoHProvider.Configuration(name: "house", url: "https://dns.house.example/dns-query")
+        house.bootstrap = [HTTPDNSAddress(v4: 10, 0, 0, 53)]
+        house.trustRoots = .file("/etc/house/ca.pem")
+        house.answerScope = .private
+        configuration.resolver.providers.append(try HTTPDNSDoHProvider(house))
+    }
 }

@@ -136,7 +136,7 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
             : "\(provider == nil ? "the " : "")provider\(name) may answer \(kinds)"
         return AddressRefusal(
             reason: "\(purpose.text); \(reason)",
-            remedy: "answer_scope: \(purpose.scope) of the provider, or policy.allow",
+            remedy: "answer_scope: \(purpose.scope) of the provider (answerScope in code), or policy.allow",
             isSetting: true
         )
     }

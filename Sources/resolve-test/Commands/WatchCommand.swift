@@ -67,6 +67,10 @@ struct WatchCommand: Subcommand {
             _ = try await watch(source, ending, on: console).run(WatchModel())
             return ExitStatus.done
         }
+        if socket.path(console.environment, usesEnvironment: true) != nil {
+            let note = "HTTPDNS_SOCKET has no effect on names; --socket PATH watches them in the service"
+            console.note([note], unless: common.output.isJSON)
+        }
         let questions = try hosts.map { text throws(CommandFailure) in try HostArgument(text) }
         let settings = try ClientSettings(common, environment: console.environment)
         let options = settings.requestOptions(common)

@@ -195,7 +195,7 @@ struct AddressPolicyTests {
             two.text
                 == "127.0.0.2, 127.0.0.3 are loopback (127.0.0.0/8); provider \"doh\" may answer public addresses only"
         )
-        #expect(two.remedy == "answer_scope: loopback of the provider, or policy.allow")
+        #expect(two.remedy == "answer_scope: loopback of the provider (answerScope in code), or policy.allow")
         let all = try summary(addresses)
         #expect(
             all.text.contains("; 169.254.1.1 is link-local (169.254.0.0/16), which no source may name; 10.0.0.2 is ")
@@ -216,12 +216,12 @@ struct AddressPolicyTests {
         )
         #expect(
             named == "10.0.0.2 is private (10.0.0.0/8); provider \"corp\" may answer public addresses only; "
-                + "allow it with answer_scope: private of the provider, or policy.allow"
+                + "allow it with answer_scope: private of the provider (answerScope in code), or policy.allow"
         )
         #expect(
             policy.refusal(of: HTTPDNSAddress(v4: 127, 0, 0, 2), from: .provider, providerScope: .public)
                 == "127.0.0.2 is loopback (127.0.0.0/8); the provider may answer public addresses only; "
-                + "allow it with answer_scope: loopback of the provider, or policy.allow"
+                + "allow it with answer_scope: loopback of the provider (answerScope in code), or policy.allow"
         )
         #expect(
             policy.refusal(of: HTTPDNSAddress(v4: 169, 254, 169, 254), from: .mapping, providerScope: nil)

@@ -131,7 +131,7 @@ struct FlagHintTests {
         ]
     )
     func refusedAddresses(provider: String, option: String) {
-        let own = "answer_scope: loopback of the provider, or policy.allow"
+        let own = "answer_scope: loopback of the provider (answerScope in code), or policy.allow"
         let error = HTTPDNSClientError(
             code: .policyRefused,
             phase: .policy,
