@@ -25,8 +25,8 @@ extension HTTPDNSClient.Request.Body {
     /// Returns the first bytes of the body before compression: `limit` bytes, or all of a shorter body. The body is still
     /// sent whole.
     ///
-    /// The result does not tell whether the body has more bytes. To sign or store a body use ``collect(upTo:)``, which fails
-    /// for a longer one.
+    /// The result does not tell whether the body has more bytes. To sign or store a body use ``collect(upTo:)``, which
+    /// fails for a longer one.
     ///
     /// A stream is replaced by its read part and its rest, which together are read once. Earlier copies of the body share
     /// the stream and can no longer be sent. A second call returns the same bytes.

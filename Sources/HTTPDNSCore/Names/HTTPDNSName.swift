@@ -18,8 +18,8 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// difference: names are equal with and without.
     package let isAbsolute: Bool
 
-    /// The canonical text, with the trailing dot if the name was written with one: a name that is parsed again from it has the
-    /// same addresses.
+    /// The canonical text, with the trailing dot if the name was written with one: a name that is parsed again from it
+    /// has the same addresses.
     package var queryText: String { isAbsolute ? "\(description)." : description }
 
     /// Parses a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).

@@ -7,8 +7,8 @@ internal import HTTPDNSPrimitives
 extension SnapshotFile {
     /// Replaces the file with `octets` in one step.
     ///
-    /// At any time, also after a loss of power, the path leads to the old contents or the new ones. Only a file that is a mount
-    /// of its own is written in place; its checksum finds a write that was interrupted.
+    /// At any time, also after a loss of power, the path leads to the old contents or the new ones. Only a file that is
+    /// a mount of its own is written in place; its checksum finds a write that was interrupted.
     func replace(with octets: [UInt8]) throws(HTTPDNSResolutionStoreError) {
         if let fault { throw failure(.notWritable, fault) }
         guard let folder = OpenDescriptor(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {

@@ -6,8 +6,8 @@ internal import Glibc
 /// A file that is written under another name in the same folder, and renamed when it is complete. Any other end removes
 /// it, except a part that is kept.
 ///
-/// This is how the library replaces each of its files. A file that is a mount of its own, as containers have them for single
-/// files, cannot be replaced: the complete bytes are then written into it.
+/// This is how the library replaces each of its files. A file that is a mount of its own, as containers have them for
+/// single files, cannot be replaced: the complete bytes are then written into it.
 package final class ReplacedFile: Sendable {
     private enum State {
         case open, ended
@@ -39,7 +39,8 @@ package final class ReplacedFile: Sendable {
     ///   - isPrivate: Whether the file is readable and writable for its owner alone, whatever an earlier file allowed.
     ///   - ending: The handling of an existing file.
     ///   - continuesPart: Whether the file begins with the bytes of an earlier one that was kept, see ``keep()``.
-    /// - Throws: ``FileFault``, also when the path exists and is not a regular file, or can be neither replaced nor written.
+    /// - Throws: ``FileFault``, also when the path exists and is not a regular file, or can be neither replaced nor
+    ///   written.
     package init(
         _ path: String,
         isPrivate: Bool = false,
@@ -59,8 +60,8 @@ package final class ReplacedFile: Sendable {
         guard !isThere || ending != .creating else { throw Self.exists(path) }
         let mounted = try isThere && ending == .replacing ? Self.mounted(final, isPrivate: isPrivate) : -1
         do throws(FileFault) {
-            // A new file gets the permissions that the process's umask leaves. A replacement is private even while it is
-            // empty.
+            // A new file gets the permissions that the process's umask leaves. A replacement is private even while it
+            // is empty.
             let rights: mode_t = isThere || isPrivate ? 0o600 : 0o666
             if continuesPart {
                 temporary = Self.name(beside: final, "part")
@@ -139,8 +140,8 @@ package final class ReplacedFile: Sendable {
         }
     }
 
-    /// Renames the file to its path, in one step, once it is on the disk. It may wait for that. A file that is a mount of its
-    /// own is written in place, which a loss of power can interrupt.
+    /// Renames the file to its path, in one step, once it is on the disk. It may wait for that. A file that is a mount
+    /// of its own is written in place, which a loss of power can interrupt.
     /// - Returns: The path, with its number if there is one.
     @discardableResult
     package func finish() throws(FileFault) -> String {
@@ -168,8 +169,8 @@ package final class ReplacedFile: Sendable {
         }
     }
 
-    /// Writes the complete bytes into the file at the path. Where the file system can reserve the space, a full disk leaves the
-    /// earlier bytes.
+    /// Writes the complete bytes into the file at the path. Where the file system can reserve the space, a full disk
+    /// leaves the earlier bytes.
     private func writeInPlace() throws(FileFault) {
         let target = mounted >= 0 ? mounted : try Self.opened(path, isPrivate: isPrivate)
         defer { if target != mounted { close(target) } }
@@ -231,11 +232,12 @@ package final class ReplacedFile: Sendable {
         unlock()
     }
 
-    /// Frees the part for the next download. Closing alone would not: a process that this one just forked has the same lock until
-    /// it runs its program (`flock(2)`).
+    /// Frees the part for the next download. Closing alone would not: a process that this one just forked has the same
+    /// lock until it runs its program (`flock(2)`).
     private func unlock() { flock(descriptor, LOCK_UN) }
 
-    /// Removes files of writers that ended before they completed. Failures are ignored, because nothing depends on the removal.
+    /// Removes files of writers that ended before they completed. Failures are ignored, because nothing depends on the
+    /// removal.
     /// - Parameters:
     ///   - path: The path that the files would have got.
     ///   - time: The calendar time in seconds; files that changed at this time or later stay.
@@ -328,15 +330,15 @@ package final class ReplacedFile: Sendable {
     }
 
     /// Opens the file at a path when it is a mount of its own, which no other file can replace; -1 when it is none.
-    /// - Throws: ``FileFault`` for a file that can be neither replaced nor written. Otherwise that would appear only at the
-    ///   rename, when the request has been executed.
+    /// - Throws: ``FileFault`` for a file that can be neither replaced nor written. Otherwise that would appear only at
+    ///   the rename, when the request has been executed.
     private static func mounted(_ path: String, isPrivate: Bool) throws(FileFault) -> Int32 {
         let folder = folder(of: path)
         if let own = mount(of: path), let other = mount(of: folder.isEmpty ? "." : String(folder)), own != other {
             return try opened(path, isPrivate: isPrivate)
         }
-        // rmdir(2) never removes a file. It fails with EPERM where the rename would: in a sticky folder of others, and for a
-        // file with the attribute immutable or append-only.
+        // rmdir(2) never removes a file. It fails with EPERM where the rename would: in a sticky folder of others, and
+        // for a file with the attribute immutable or append-only.
         guard rmdir(path) == 0 || errno != EPERM else {
             throw FileFault(path, "this user may not replace it (a sticky folder of another user, or chattr +i or +a)")
         }
@@ -418,8 +420,8 @@ private struct TemporaryName {
         text = "\(Self.stem(for: name))-\(zeros)\(number)\(Self.ending)"
     }
 
-    /// Returns the beginning of the names of all files that belong to a file. With the name itself it could be longer than the
-    /// file system permits.
+    /// Returns the beginning of the names of all files that belong to a file. With the name itself it could be longer
+    /// than the file system permits.
     static func stem(for name: Substring) -> String {
         ".httpdns-\(SHA256Hash.hexadecimal(of: String(name)).prefix(32))"
     }

@@ -20,8 +20,8 @@ struct ResolveRules {
         }
     }
 
-    /// Applies the values: as mappings of names, and as addresses of a request to an address or to `localhost`, for which there
-    /// are no mappings.
+    /// Applies the values: as mappings of names, and as addresses of a request to an address or to `localhost`, for
+    /// which there are no mappings.
     func apply(to request: inout HTTPDNSClient.Request, _ settings: inout ClientSettings) throws(CommandFailure) {
         let url = try? ParsedURL(request.url)
         // A value with the host's name holds before one with `*`.
@@ -45,7 +45,8 @@ struct ResolveArgument {
         "write --resolve HOST:PORT:ADDRESS[,ADDRESS], such as --resolve img.shop.example:443:203.0.113.7"
 
     /// - Parameters:
-    ///   - text: `[+]HOST:PORT:ADDRESS[,ADDRESS]`; `*` stands for the host of the URL, and an IPv6 address has brackets.
+    ///   - text: `[+]HOST:PORT:ADDRESS[,ADDRESS]`; `*` stands for the host of the URL, and an IPv6 address has
+    ///     brackets.
     ///   - url: The URL of the request; nil when it cannot be read.
     ///   - isRemoval: Whether the text is `HOST:PORT`; anything behind it is ignored.
     fileprivate init(_ text: String, _ url: ParsedURL?, isRemoval: Bool) throws(CommandFailure) {

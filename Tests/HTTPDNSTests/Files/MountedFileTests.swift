@@ -20,7 +20,7 @@ struct MountedFileTests {
     }
 
     @Test(
-        "A mounted file gets the complete bytes in place, with or without a writable folder",
+        "A mounted file gets the complete bytes in place, also in a read-only folder",
         arguments: [false, true]
     )
     func inPlace(isFolderReadOnly: Bool) async throws {

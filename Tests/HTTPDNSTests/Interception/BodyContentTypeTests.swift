@@ -38,7 +38,7 @@ struct BodyContentTypeTests {
         return [sent[.userAgent], sent[.contentType]]
     }
 
-    @Test("An interceptor sees the type of the body, and keeps it when it replaces the bytes")
+    @Test("An interceptor sees the type of a body, which stays when it replaces the bytes")
     func signing() async throws {
         let multipart = HTTPDNSClient.Request.Body.multipart([.field("a", "1")])
         let bodies: [(HTTPDNSClient.Request.Body, String)] = [
