@@ -344,8 +344,10 @@ struct FetchCommand: Subcommand {
         let status = report.status
         let host = report.hops.last?.rewrite.urlHost
         var failure: CommandFailure?
-        // As with curl, there is nothing behind the end of a file that is complete.
-        let isComplete = status == 416 && call.body.range != nil && call.request.method == .get
+        // As with curl: nothing is behind the end of a complete file. With a Content-Range or --fail-with-body curl fails.
+        let isComplete =
+            status == 416 && call.body.range != nil && call.request.method == .get && report.contentRange == nil
+            && !outputs.failsWithBody
         if outputs.failsOnStatus || outputs.failsWithBody, status >= 400, !isComplete {
             failure = .failed(
                 code: "http-status",
