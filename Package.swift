@@ -417,6 +417,7 @@ let package = Package(
                 "HTTPDNSTesting",
                 "HTTPDNSVendors", "PrometheusExample", "ServerRig",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),

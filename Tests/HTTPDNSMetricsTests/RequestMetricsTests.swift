@@ -6,6 +6,7 @@ import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
+import Logging
 import MetricsTestKit
 import ServerRig
 import Testing
@@ -157,7 +158,7 @@ struct RequestMetricsTests {
         init(removals: [String: Int]) { self.removals = removals }
 
         var identity: any Hashable & Sendable { ObjectIdentifier(self) }
-        func open() async throws -> any ResponseCaching { self }
+        func open(_ logger: Logger?) async throws -> any ResponseCaching { self }
         func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? { nil }
         func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response { throw CancellationError() }
         func removeResponse(to hop: CacheableHop) async {}

@@ -313,12 +313,12 @@ extension HTTPDNSClient.ResponseCache {
         public var stored: UInt64 = 0
         /// The responses to GET requests that were not stored, for any reason.
         public var notStored: UInt64 = 0
-        /// Those of ``notStored`` with cookies in the request or the response, in the mode `shared`. A cookie jar gives all later
+        /// The number of ``notStored`` with cookies in the request or the response, in the mode `shared`. A cookie jar gives all later
         /// requests of a site a cookie.
         public var notStoredForCookies: UInt64 = 0
-        /// Those of ``notStored`` whose request had a credential, and whose response did not permit a shared cache to store it.
+        /// The number of ``notStored`` whose request had a credential, and whose response did not permit a shared cache to store it.
         public var notStoredForCredentials: UInt64 = 0
-        /// Those of ``notStored`` with `no-store`, or with `private` in the mode `shared`.
+        /// The number of ``notStored`` with `no-store`, or with `private` in the mode `shared`.
         public var notStoredByDirective: UInt64 = 0
         /// The validations in the background.
         public var backgroundRefreshes: UInt64 = 0
@@ -326,7 +326,7 @@ extension HTTPDNSClient.ResponseCache {
         public var evicted: UInt64 = 0
         /// The stored responses whose file was damaged, missing or, when the folder was opened, unreadable.
         public var damaged: UInt64 = 0
-        /// How often the folder became unavailable: it did not respond, or could not be opened. Responses are stored in memory
+        /// The times that the folder became unavailable: it did not respond, or could not be opened. Responses are stored in memory
         /// then.
         public var folderOutages: UInt64 = 0
 

@@ -131,7 +131,7 @@ struct FileReadingTests {
         }
     }
 
-    @Test("A pipe without a writer ends the reading of a file, and one with a writer is read")
+    @Test("A pipe without a writer ends the reading of a file; one with a writer is read")
     func pipe() throws {
         try withFolder { folder in
             let path = folder + "/pipe"

@@ -45,7 +45,7 @@ struct EventLogTests {
         #expect(log.events.count == 3)
     }
 
-    @Test("An unknown top-level domain that keeps names from the route for all is logged once")
+    @Test("An unknown top-level domain that keeps names from a route is logged once")
     func unknownDomain() async throws {
         var configuration = HTTPDNSResolver.Configuration()
         configuration.logger = log.logger(.info)

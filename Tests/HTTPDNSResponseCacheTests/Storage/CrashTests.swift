@@ -74,7 +74,7 @@ struct CrashTests {
         #expect(try Self.checkedCount(path) > 0)
     }
 
-    @Test("A cache is in memory while another process uses its folder, and takes it over afterwards")
+    @Test("A cache is in memory while another process has its folder, and takes it over")
     func otherProcess() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("cache")

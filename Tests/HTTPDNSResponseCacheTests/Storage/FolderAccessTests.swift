@@ -62,7 +62,7 @@ struct FolderAccessTests {
         threads.hold()
     }
 
-    @Test("A call that hangs takes the folder out of use, and one attempt after a pause back")
+    @Test("A call that hangs takes the folder out of use; a later attempt takes it back")
     func outage() async throws {
         let outages = Lock(0)
         let log = RecordedLog()
@@ -115,7 +115,7 @@ struct FolderAccessTests {
         semaphore.signal()
     }
 
-    @Test("Blocks that wait for a folder that hangs stay within a limit, and return when it responds")
+    @Test("Blocks that wait for a hanging folder have a limit, and return when it responds")
     func waitingBytes() async throws {
         threads.hold()
         let store = try store(limit: .seconds(60))
@@ -137,7 +137,7 @@ struct FolderAccessTests {
         #expect(results.count { $0 } == 256 && access.waitingByteCount == 0)
     }
 
-    @Test("A request that cannot wait in the queue of a folder that hangs goes to the server")
+    @Test("A request without a place in the queue of a hanging folder goes to the server")
     func fullQueue() async throws {
         threads.hold()
         let access = FolderAccess(path, try CacheFolder(path), pool: threads.pool(maximumWaiting: 2))
@@ -184,7 +184,7 @@ struct FolderAccessTests {
 
     // MARK: calls of a client
 
-    @Test("A stored response of a folder that hangs comes from the server, after the limit for a read")
+    @Test("A stored response in a hanging folder comes from the server after the read limit")
     func call() async throws {
         let origin = ScriptedOrigin { request, number in
             let isAsked = request.headerFields.contains(.ifNoneMatch)
