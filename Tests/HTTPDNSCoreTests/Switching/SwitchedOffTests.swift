@@ -121,11 +121,11 @@ struct SwitchedOffTests {
         let fixture = try ResolverFixture(providers: ["first", "second"])
         for index in 0..<2 { try fixture.say(["203.0.113.1"], about: "img.test", at: index) }
         fixture.provider.hold()
-        let hasty = Task { try await fixture.resolve("img.test") { $0.timeLimit = .milliseconds(50) } }
+        let hasty = Task { try await fixture.resolve("img.test") { $0.timeLimit = .milliseconds(20) } }
         await fixture.provider.queries(atLeast: 1)
         // The limits of the query, of the provider's share and of the caller.
         await fixture.time.sleepers(atLeast: 3)
-        fixture.time.advance(by: .milliseconds(50))
+        fixture.time.advance(by: .milliseconds(20))
         await #expect(throws: HTTPDNSResolver.Error.self) { try await hasty.value }
         try #require(fixture.providers[1].queries.isEmpty)
         fixture.resolver.killSwitch.turnOff()
