@@ -53,7 +53,8 @@ extension HTTPDNSClient {
         ///
         /// A missing file is an empty jar. It is created with mode 0600 when the first persistent cookie arrives, in a
         /// folder that must exist. A change is written after a second, by a new file that replaces the old one, so that
-        /// a full disk or a crash leaves the old content. Session cookies are not written. A line that cannot be read
+        /// a full disk or a crash leaves the old content; a file that is a mount of its own is written in place, and an
+        /// error or a crash can leave a part of both. Session cookies are not written. A line that cannot be read
         /// is listed in ``Status/damage``, and the next write removes it. Of several processes with one file the last
         /// writer wins.
         /// - Parameters:

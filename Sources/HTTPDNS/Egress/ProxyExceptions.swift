@@ -62,6 +62,7 @@ extension HTTPDNSClient.Proxy {
         init(curl text: String) {
             description = text
             isEverything = text == "*"
+            if isEverything { return }
             for token in text.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }) {
                 var name = token[...]
                 if name.hasSuffix(".") { name.removeLast() }

@@ -38,6 +38,8 @@ extension Pipeline {
         guard let key = ReadKey(request, context, self) else { return try await follow(request, context) }
         let start = context.frame?.observed.map { _ in SystemTimeSource().now() }
         try Task.checkCancellation()
+        // While it waits, the table has its limits.
+        context.frame?.endHead(of: context.call)
         let turn = try await reads.turn(
             key,
             order: request.own?.options.priority.rawValue ?? 0,
@@ -45,7 +47,9 @@ extension Pipeline {
             body: context.call.deadline
         )
         switch turn {
-        case .send(let lead): return try await sendShared(request, context, lead)
+        case .send(let lead):
+            context.frame?.beginHead(of: context.call)
+            return try await sendShared(request, context, lead)
         case .shared(let shared):
             context.frame?.noteSent()
             var response = shared.response

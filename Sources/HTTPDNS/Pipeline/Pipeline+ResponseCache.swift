@@ -101,7 +101,7 @@ package struct CacheableHop: Sendable {
         context.sending = 0
         let hop = CacheableHop(request: request, url: url, pipeline: pipeline, context: context)
         // Not detached: a scope of stubs in a test concerns it too.
-        Task {
+        _ = CallWork.task {
             await work(hop)
             pipeline.gate.leave()
         }
@@ -195,6 +195,11 @@ extension Pipeline {
         of cache: any ResponseCaching
     ) throws(HTTPDNSClientError) -> HTTPDNSClient.Response {
         let request = hop.request
+        var response = response
+        // The fields by which the cache has answered. The client may have added them for one caller.
+        if response.sentFields == nil, request.own?.options.notesSentFields == true {
+            response.sentFields = request.headerFields
+        }
         let own = request.own?.options.maximumResponseBody ?? .inherited
         let limit = own.isInherited ? limits.maximumResponseBytes : own.bytes
         if let limit, let source = response.cacheSource, source.isStored, let length = response.body.declaredLength,
@@ -204,7 +209,6 @@ extension Pipeline {
         }
         guard response.content.declaresCoding, request.isDecoded, !response.body.isDecoded, request.method != .head
         else { return response }
-        var response = response
         response.body = response.body.decoded(ResponseHead(response.head), limit: limit) {
             await cache.removeResponse(to: hop)
         }

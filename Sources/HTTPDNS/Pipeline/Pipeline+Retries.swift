@@ -46,7 +46,8 @@ extension Pipeline {
             }
         }
         if loops > 1, case .failure(let error) = first, !context.constraints.isOnAnotherLoop,
-            Pipeline.isForAnotherLoop(error), !request.body.isSpent, !gate.isClosed
+            Pipeline.isForAnotherLoop(error), context.sentTry?.mayHaveBeenSent != true, !request.body.isSpent,
+            !gate.isClosed
         {
             return try await sendOnAnotherLoop(request, context, after: first)
         }

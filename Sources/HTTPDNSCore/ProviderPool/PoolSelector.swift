@@ -310,6 +310,8 @@ struct PoolSelector: Sendable {
                     > end(of: waiting, asks[ask]?.assignment ?? request.assignment, at: now)
             {
                 members[query.member].postpone(next)
+                // Its deadline may be later now, and its alarm goes off at the earlier one.
+                if let wakeAt = asks[ask]?.wakeAt { actions.append(.wake(ask, at: wakeAt)) }
                 continue
             }
             send(next, at: now, &actions)

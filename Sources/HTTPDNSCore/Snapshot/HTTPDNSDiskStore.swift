@@ -7,7 +7,8 @@ public import HTTPDNSPrimitives
 /// A store that keeps answers in one file, so that the first requests after a restart need no lookup.
 ///
 /// - The file is replaced in one step (a temporary file in the same folder, `fsync`, `rename`). It is always a complete file,
-///   old or new, also after a crash and with several processes that write it. The last writer wins.
+///   old or new, also after a crash and with several processes that write it. The last writer wins. A file that is a mount of
+///   its own is written in place: its checksum refuses it after a crash during that.
 /// - It is readable and writable for its owner alone (mode 0600). A file is refused if it belongs to another user, is writable
 ///   for others, or is a symbolic link: its writer decides where requests go, within the address policy.
 /// - It has a checksum (CRC-32C). A truncated or accidentally altered file is refused as a whole.

@@ -160,7 +160,8 @@ extension EasyHandle {
         case CURLE_COULDNT_CONNECT:
             if socketError != 0 {
                 var failure = failure(.connectFailed, .connect, "no socket: \(systemErrorText(socketError))")
-                failure.lacksSocket = TransferFailure.isLack(socketError)
+                // The first loop is the last resort: it would get the request again.
+                failure.lacksSocket = TransferFailure.isLack(socketError) && loop.mailbox.index > 0
                 return failure
             }
             let number = long(CURLINFO_OS_ERRNO)

@@ -33,6 +33,8 @@ package final class ReplacedFile: Sendable {
     private let isPrivate: Bool
     private let state = Lock(State.open)
     private let isKept: Lock<Bool>
+    /// Whether a write in place has begun.
+    private let isTorn = Lock(false)
 
     /// - Parameters:
     ///   - path: A path in a writable folder. A link stays a link: its target is replaced.
@@ -164,7 +166,7 @@ package final class ReplacedFile: Sendable {
             case .numbering: return try number()
             }
         } catch {
-            unlink(temporary)
+            if !isTorn.withLock({ $0 }) { unlink(temporary) }
             throw error
         }
     }
@@ -182,14 +184,20 @@ package final class ReplacedFile: Sendable {
             ftruncate(target, status.st_size)
             throw FileFault(path, reserved)
         }
-        var offset: Int64 = 0
-        while offset < length {
-            let bytes = try bytes(at: offset)
-            guard !bytes.isEmpty else { break }
-            try write(bytes, to: target)
-            offset += Int64(bytes.count)
+        // From here on the path may have a part of both: after an error the temporary file is the only complete one.
+        isTorn.withLock { $0 = true }
+        do throws(FileFault) {
+            var offset: Int64 = 0
+            while offset < length {
+                let bytes = try bytes(at: offset)
+                guard !bytes.isEmpty else { break }
+                try write(bytes, to: target)
+                offset += Int64(bytes.count)
+            }
+            guard ftruncate(target, off_t(offset)) == 0, fsync(target) == 0 else { throw FileFault(path, errno) }
+        } catch {
+            throw FileFault(path, "\(error.reason); the whole content is in \(temporary)")
         }
-        guard ftruncate(target, off_t(offset)) == 0, fsync(target) == 0 else { throw FileFault(path, errno) }
     }
 
     /// Gives the file a name that is free, in one step. Returns whether it was free.

@@ -473,7 +473,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 await store.remove(entry)
             }
             // An error says nothing about the next response.
-            lead?.end(.alone(isRemembered: head.status < 500 && head.status != 429))
+            lead?.end(.alone(isRemembered: place.mayJoin && head.status < 500 && head.status != 429))
             return response
         }
         let session = StoringBody.Session(store.writer(for: head, ticket), lead) { self.count { $0.stored += 1 } }

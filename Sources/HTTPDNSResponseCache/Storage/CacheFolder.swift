@@ -195,10 +195,14 @@ final class CacheFolder: Sendable {
 
     /// Creates a file under a name of its own, which only ``finish(_:_:_:)`` makes the name of a response.
     func create() -> (file: OpenCacheFile, name: String)? {
-        let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
-        let name = "\(number)\(Self.partSuffix)"
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        return OpenCacheFile(openat(folder.descriptor, name, flags, 0o600)).map { ($0, name) }
+        while true {
+            let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+            let name = "\(number)\(Self.partSuffix)"
+            if let file = OpenCacheFile(openat(folder.descriptor, name, flags, 0o600)) { return (file, name) }
+            // A leftover of an earlier process, which is removed when the folder is read.
+            guard errno == EEXIST else { return nil }
+        }
     }
 
     /// Writes the start of a file, and gives it the name of its response.

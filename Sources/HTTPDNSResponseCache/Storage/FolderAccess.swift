@@ -219,25 +219,26 @@ final class FolderAccess: Sendable {
             }
         }
 
-        deinit { end() }
+        deinit { end(responds: false) }
 
         /// Notes that the folder responds.
         func progress() { access.note(period, ended: 0) }
 
-        func end() {
+        /// - Parameter responds: Whether the folder has returned; false for a call that was not made.
+        func end(responds: Bool = true) {
             let isFirst = isEnded.withLock { isEnded in
                 defer { isEnded = true }
                 return !isEnded
             }
-            if isFirst { access.note(period, ended: 1) }
+            if isFirst { access.note(period, ended: 1, responds: responds) }
         }
     }
 
-    private func note(_ period: Int, ended: Int) {
+    private func note(_ period: Int, ended: Int, responds: Bool = true) {
         state.withLock { state in
             guard state.period == period else { return }
             state.calls -= ended
-            state.silentSince = SystemTimeSource().now()
+            if responds { state.silentSince = SystemTimeSource().now() }
         }
     }
 
@@ -310,7 +311,7 @@ final class FolderAccess: Sendable {
     func noteUnneeded(_ names: [String]) { state.withLock { $0.unneeded.formUnion(names) } }
 
     /// Removes the files that are not needed. Those that the system does not remove stay noted. This call blocks.
-    func removeUnneeded() {
+    func removeUnneeded(_ call: Call? = nil) {
         let (folder, names) = state.withLock { state -> (CacheFolder?, Set<String>) in
             guard let folder = state.folder else { return (nil, []) }
             defer { state.unneeded = [] }
@@ -319,7 +320,9 @@ final class FolderAccess: Sendable {
         guard let folder else { return }
         var (failed, failure): (Set<String>, Int32?) = ([], nil)
         for name in names {
-            guard let number = folder.remove(name) else { continue }
+            let number = folder.remove(name)
+            call?.progress()
+            guard let number else { continue }
             failed.insert(name)
             failure = failure ?? number
         }

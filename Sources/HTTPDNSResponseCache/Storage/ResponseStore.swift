@@ -111,7 +111,7 @@ final class ResponseStore: Sendable {
             completion(failure.flatMap { $0.isPassing ? nil : $0 })
         }
         guard !isTaken else { return }
-        access.endAttempt("the system gives no thread for it")
+        access.endAttempt("no thread is free for it")
         completion(nil)
     }
 
@@ -264,9 +264,13 @@ final class ResponseStore: Sendable {
         await drop(evicted)
         guard case .file(let file) = entry.body, let access, let folder else { return }
         do {
-            try await Task {
-                try await access.run(until: access.limit()) { _ in try folder.update(file, head) }
-            }.value
+            try await CallWork.task { () -> Result<Void, any Error> in
+                do {
+                    return .success(try await access.run(until: access.limit()) { _ in try folder.update(file, head) })
+                } catch {
+                    return .failure(error)
+                }
+            }.value.get()
         } catch CacheFileError.damaged {
             await remove(entry)
         } catch {
@@ -347,7 +351,7 @@ final class ResponseStore: Sendable {
         access.noteUnneeded(names)
         guard folder != nil else { return }
         await CallWork.task {
-            try? await access.run(until: access.limit()) { _ in access.removeUnneeded() }
+            try? await access.run(until: access.limit()) { call in access.removeUnneeded(call) }
         }.value
     }
 

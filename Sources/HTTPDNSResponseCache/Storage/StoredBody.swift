@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import Glibc
 internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
@@ -58,6 +59,9 @@ struct StoredBody: AsyncSequence, Sendable {
                     if case .damaged = error { await body.onDamage() }
                     next = body.range.upperBound
                     throw HTTPDNSClientError.storedBody(error)
+                } catch is SerialWork.NoThread {
+                    next = body.range.upperBound
+                    throw HTTPDNSClientError.storedBody(.unavailable(EAGAIN))
                 } catch is SerialWork.Overdue {
                     next = body.range.upperBound
                     throw HTTPDNSClientError.overdueStoredBody(

@@ -90,7 +90,7 @@ struct ResolveArgument {
             return settings.map(key, to: mapping)
         }
         let targets = addresses.compactMap { HTTPDNSAddress($0) }
-        guard targets.count == addresses.count else {
+        guard !targets.isEmpty, targets.count == addresses.count else {
             throw .usage("--resolve \"\(text)\" has a text that is no address", hint: Self.form)
         }
         guard let url, url.port == port, Self.canonical(host) == Self.canonical(url.hostText) else { return }

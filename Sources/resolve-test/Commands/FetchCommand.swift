@@ -63,7 +63,10 @@ struct FetchCommand: Subcommand {
             let cache = try await openCache(cacheFolder)
             settings.configuration.responseCache = cache
             if !cache.isFolderInUse {
-                console.note(["--cache: another process uses the folder, or it does not respond"], unless: isJSON)
+                console.note(
+                    ["--cache: another process uses the folder, or it does not respond"],
+                    unless: isJSON || outputs.isSilent
+                )
             }
         }
         let destination = try body.destination()

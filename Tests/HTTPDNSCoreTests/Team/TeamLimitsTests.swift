@@ -121,6 +121,27 @@ struct TeamLimitsTests {
         #expect(team.standing("a") == .healthy)
     }
 
+    /// Its first deadline passes while it waits, and its second one only then ends it.
+    @Test("A postponed query ends at its last deadline while the queue stays full")
+    func postponedAlarm() throws {
+        var team = TeamSimulation(
+            [("a", Simulation.answering(after: .milliseconds(250)))],
+            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
+        )
+        try team.ask()
+        team.run(for: .milliseconds(250))
+        try team.ask()
+        let late = try team.ask(
+            host: "b.test",
+            limit: .milliseconds(250),
+            patience: .milliseconds(600),
+            wantedFor: .milliseconds(100)
+        )
+        for number in 0..<8 { try team.ask(host: "c\(number).test", limit: .seconds(5), patience: .seconds(5)) }
+        team.run(for: .seconds(2))
+        #expect(team.endings[late]?.at == .milliseconds(850))
+    }
+
     @Test("A provider over its budget is skipped without blame until the budget refills")
     func budget() throws {
         var team = TeamSimulation(

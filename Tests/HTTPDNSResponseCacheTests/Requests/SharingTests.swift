@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNS
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
@@ -9,6 +8,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
+@testable import HTTPDNS
 @testable import HTTPDNSResponseCache
 
 @Suite("Responses of several users", .timeLimit(.minutes(1)))
@@ -19,6 +19,38 @@ struct SharingTests {
             let user = request.headerFields[.authorization] ?? request.headerFields[.cookie] ?? "nobody"
             return Scripted(user, fields).answer(to: request)
         }
+    }
+
+    @TaskLocal private static var user = ""
+
+    /// The client adds the credential below the step that merges calls, and calls of several users have one key there.
+    @Test("A stored response to a credential that the client adds is for its own call alone")
+    func addedCredential() async throws {
+        let gate = Gate()
+        let origin = ScriptedOrigin { request, number in
+            let user = request.headerFields[.authorization] ?? "nobody"
+            guard request.headerFields.contains(.ifNoneMatch) else {
+                return Scripted(user, ["cache-control": "max-age=60", "etag": "\"1\""]).answer(to: request)
+            }
+            await gate.passage()
+            return Scripted("", status: .notModified, ["etag": "\"1\""]).answer(to: request)
+        }
+        let client = try await CachedClient(origin) {
+            $0.mode = .private
+        } client: {
+            $0.mergesIdenticalReads = true
+            $0.computedHeaders = { _ in [.authorization: Self.user] }
+        }
+        let replies = try await Self.$user.withValue("a") { [try await client.get(), try await client.get()] }
+        #expect(texts(replies) == ["miss a", "hit a"])
+        client.time.move(seconds: 100)
+        let first = Self.$user.withValue("a") { Task { try await client.get().body } }
+        try await until { origin.count == 2 }
+        let other = Self.$user.withValue("b") { Task { try await client.get().body } }
+        try await until { origin.count == 3 || client.client.pipeline.reads.waiterCount > 0 }
+        gate.open()
+        #expect(try await first.value == "a")
+        #expect(try await other.value == "b")
     }
 
     static let forms = [

@@ -174,7 +174,10 @@ struct CacheFolderTests {
             if index.isMultiple(of: 2) { bytes.removeLast(1 + index) } else { bytes[8 + index % 40] ^= 4 }
             try #require(FileManager.default.createFile(atPath: "\(path)/\(name)", contents: Data(bytes)))
         }
-        try #require(FileManager.default.createFile(atPath: "\(path)/7.part", contents: Data([1])))
+        // The first names that a process gives to its files.
+        for name in ["1.part", "2.part", "7.part"] {
+            try #require(FileManager.default.createFile(atPath: "\(path)/\(name)", contents: Data([1])))
+        }
         let client = try await CachedClient(Self.origin(length: 900), folder: path, time: time)
         #expect(client.cache.entryCount == 0)
         #expect(try cacheFiles(in: path).isEmpty)

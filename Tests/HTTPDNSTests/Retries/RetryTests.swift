@@ -286,6 +286,34 @@ struct RetryTests {
         #expect(rig.wire.requests.count == 1)
     }
 
+    /// An interceptor's own call may have failed for that reason.
+    @Test("A sent POST is not sent by another loop for an error that lacks a socket")
+    func hiddenSendingOnLoops() async throws {
+        var failure = Self.refused
+        failure.lacksSocket = true
+        let cause = failure
+        let wire = ScriptedWire { request, _ in .ok(from: request) }
+        let rig = try Rig(wire: wire) { configuration in
+            configuration.networkInterceptors = [
+                Around { request, context, next in
+                    _ = try await next(request, context)
+                    var error = HTTPDNSClientError(code: .connectFailed, phase: .connect, message: "no socket")
+                    error.underlying = cause
+                    throw error
+                }
+            ]
+        }
+        let pipeline = Pipeline(
+            rig.configuration,
+            rewriter: rig.client.pipeline.rewriter,
+            sender: wire,
+            loops: 2
+        )
+        let request = HTTPDNSClient.Request(method: .post, url: "https://map.test/", body: .text("x"))
+        _ = await clientError { try await pipeline.call(request) }
+        #expect(wire.requests.count == 1)
+    }
+
     @Test("A retry does not prefer the address that failed, and the next hop does", arguments: [true, false])
     func failedAddress(hasResponse: Bool) async throws {
         let wire = ScriptedWire { request, number in
