@@ -66,9 +66,11 @@ enum FlagHint {
         .body: "client.timeouts.idle",
     ]
 
-    /// Returns the parts of a hint that name no Swift setting; nil when there is none.
+    /// Returns the parts of a hint that name no Swift setting; nil when there is none. The name of a setting in code that follows
+    /// that in the file, in parentheses, is left out.
     static func withoutSettings(_ hint: String?) -> String? {
-        let parts = (hint ?? "").split(separator: "; ").filter { !namesSetting($0) }
+        let hint = (hint ?? "").replacing(/ \(\w+ in code\)/, with: "")
+        let parts = hint.split(separator: "; ").filter { !namesSetting($0) }
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
 

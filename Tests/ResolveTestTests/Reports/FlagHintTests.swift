@@ -138,7 +138,8 @@ struct FlagHintTests {
             message: "127.0.0.2 is loopback; provider \"\(provider)\" may answer public addresses only",
             hint: own
         )
-        #expect(CommandFailure(error).hint == "\(own); \(option)")
+        let shown = "answer_scope: loopback of the provider, or policy.allow; \(option)"
+        #expect(CommandFailure(error).hint == shown)
     }
 
     @Test("A hint that stays useful keeps its parts without a setting")
