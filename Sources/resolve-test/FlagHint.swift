@@ -69,7 +69,7 @@ enum FlagHint {
     /// Returns the parts of a hint that name no Swift setting; nil when there is none. The name of a setting in code that follows
     /// that in the file, in parentheses, is left out.
     static func withoutSettings(_ hint: String?) -> String? {
-        let hint = (hint ?? "").replacing(/ \(\w+ in code\)/, with: "")
+        let hint = (hint ?? "").replacing(/\ \(\w+ in code\)/, with: "")
         let parts = hint.split(separator: "; ").filter { !namesSetting($0) }
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }

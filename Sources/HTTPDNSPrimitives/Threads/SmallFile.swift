@@ -64,12 +64,20 @@ package enum SmallFile {
     ) throws(Unreadable) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: min(maximum + 1, 64 * 1024))
+        var mayHaveNoWriter = !isRegular
         while bytes.count <= maximum {
-            if !isRegular { try awaitWriter(of: descriptor, within: patience) }
             let count = chunk.withUnsafeMutableBytes { systemRead(descriptor, $0) }
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            if count < 0, errno == EINTR { continue }
+            // A pipe ends at once while nobody has opened it for writing. What it holds is read first: poll(2) does not tell the
+            // end of a pipe whose writer had left before it was opened here.
+            if count < 0 && errno == EAGAIN || count == 0 && mayHaveNoWriter {
+                try awaitWriter(of: descriptor, within: patience)
+                mayHaveNoWriter = false
+                continue
+            }
             guard count >= 0 else { throw Unreadable(errno) }
             guard count > 0 else { return bytes }
+            mayHaveNoWriter = false
             bytes += chunk[..<count]
         }
         throw Unreadable(maximum: maximum)
