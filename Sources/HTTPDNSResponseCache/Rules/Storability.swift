@@ -56,7 +56,9 @@ enum Storability {
         }
         if rules.mode == .shared {
             guard !control.isPrivate else { return .directive }
-            guard !ResponseSharing.haveCookies(receivedFields), !request.kinds.contains(.cookie) else { return .cookies }
+            guard !ResponseSharing.haveCookies(receivedFields), !request.kinds.contains(.cookie) else {
+                return .cookies
+            }
             guard !request.hasAuthorization || control.permitsSharing else { return .authorization }
         }
         let declared = Freshness.declaredLifetime(head, rules)
