@@ -42,14 +42,19 @@ extension Pipeline {
         if case .success(let response) = first {
             if response.statusCode < 400 || response.isFromCache { return response }
             if response.statusCode == 417, let plain = request.withoutExpectation {
-                return try await sendAgain(plain, context, afterExpectationOf: response)
+                // Nothing of the body was wanted (RFC 9110 section 15.5.18).
+                try await response.body.drain()
+                return try await sendOnceMore(plain, context, after: first)
             }
         }
         if loops > 1, case .failure(let error) = first, !context.constraints.isOnAnotherLoop,
             Pipeline.isForAnotherLoop(error), context.sentTry?.mayHaveBeenSent != true, !request.body.isSpent,
             !gate.isClosed
         {
-            return try await sendOnAnotherLoop(request, context, after: first)
+            // Another loop may have a connection that waits for it.
+            var context = context
+            context.constraints.isOnAnotherLoop = true
+            return try await sendOnceMore(request, context, after: first)
         }
         let policy = request.own?.options.retries.inheriting(from: retries) ?? retries
         guard policy.limit > 0 || policy.networkWait > .zero, !request.options.stopsBeforeSending else {
@@ -58,36 +63,14 @@ extension Pipeline {
         return try await retry(request, context, policy, after: first)
     }
 
-    /// Sends a request without the expectation that its server does not support (RFC 9110 section 15.5.18). It is no retry:
-    /// nothing of the body was wanted.
-    private func sendAgain(
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext,
-        afterExpectationOf refused: HTTPDNSClient.Response
-    ) async throws -> HTTPDNSClient.Response {
-        var context = context
-        var trail = RetryTrail()
-        trail.add(.success(refused))
-        try await refused.body.drain()
-        context.rewritten = nil
-        context.call.nextHop(after: request)
-        let result: Result<HTTPDNSClient.Response, any Error>
-        do {
-            result = .success(try await sendAgain(request, context))
-        } catch {
-            result = .failure(error)
-        }
-        return try trail.completed(result).get()
-    }
-
     /// Whether a loop could not send a request for a reason of its own. It gets none for a while, and nothing was sent.
     private static func isForAnotherLoop(_ error: any Error) -> Bool {
         guard let error = error as? HTTPDNSClientError, !error.requestMayHaveBeenSent else { return false }
         return (error.underlying as? TransferFailure)?.lacksSocket == true
     }
 
-    /// Sends a hop once more, by another loop. It is no retry: another loop may have a connection that waits for it.
-    private func sendOnAnotherLoop(
+    /// Sends a hop once more. It is no retry: the server has done nothing of it.
+    private func sendOnceMore(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext,
         after first: Result<HTTPDNSClient.Response, any Error>
@@ -95,7 +78,6 @@ extension Pipeline {
         var context = context
         var trail = RetryTrail()
         trail.add(first)
-        context.constraints.isOnAnotherLoop = true
         context.rewritten = nil
         context.call.nextHop(after: request)
         let result: Result<HTTPDNSClient.Response, any Error>

@@ -5,11 +5,11 @@ internal import Glibc
 internal import HTTPDNSPrimitives
 
 extension SnapshotFile {
-    /// Replaces the file with `octets` in one step.
+    /// Replaces the file with `bytes` in one step.
     ///
     /// At any time, also after a loss of power, the path leads to the old contents or the new ones. Only a file that is
     /// a mount of its own is written in place; its checksum finds a write that was interrupted.
-    func replace(with octets: [UInt8]) throws(HTTPDNSResolutionStoreError) {
+    func replace(with bytes: [UInt8]) throws(HTTPDNSResolutionStoreError) {
         if let fault { throw failure(.notWritable, fault) }
         guard let folder = OpenDescriptor(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {
             throw failure(.notWritable, systemError: errno, during: "its folder cannot be opened")
@@ -17,7 +17,7 @@ extension SnapshotFile {
         try checkReplaceable(in: folder)
         do throws(FileFault) {
             let file = try ReplacedFile(path, isPrivate: true)
-            try file.append(octets)
+            try file.append(bytes)
             try file.finish()
         } catch {
             guard let number = error.number else { throw failure(.notWritable, error.reason) }

@@ -316,7 +316,8 @@ extension HTTPDNSClient.ResponseCache {
         /// The number of ``notStored`` with cookies in the request or the response, in the mode `shared`. A cookie jar gives all later
         /// requests of a site a cookie.
         public var notStoredForCookies: UInt64 = 0
-        /// The number of ``notStored`` whose request had a credential, and whose response did not permit a shared cache to store it.
+        /// The number of ``notStored`` whose request had a credential: the response did not permit a shared cache to store it, or
+        /// the credential was for that request alone, as of Digest.
         public var notStoredForCredentials: UInt64 = 0
         /// The number of ``notStored`` with `no-store`, or with `private` in the mode `shared`.
         public var notStoredByDirective: UInt64 = 0
