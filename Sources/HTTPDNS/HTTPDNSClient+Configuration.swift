@@ -76,7 +76,8 @@ extension HTTPDNSClient {
             public var addressStickiness: Duration = .seconds(30)
             /// The maximum number of connections to one host and port in use at the same time, at least 1; nil means no
             /// limit. A request that finds all of them in use waits, at most for ``queueWait`` and until its deadline,
-            /// in the order of ``HTTPDNSClient/Request/Options/priority``.
+            /// in the order of ``HTTPDNSClient/Request/Options/priority``. One that would probably miss its deadline,
+            /// by the time that the latest requests to the host needed, waits behind all others.
             ///
             /// Over HTTP/1.1 a request occupies a connection until the last byte of its response. Over HTTP/2 up to 100
             /// requests, or ``maximumStreams`` where that is less, count as one connection, from a host's first

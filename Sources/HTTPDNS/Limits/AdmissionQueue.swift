@@ -9,6 +9,9 @@ internal import HTTPDNSPrimitives
 /// It counts connections: over HTTP/1.1 each request has one, over HTTP/2 many requests share one. A request that waits
 /// for one is in its host's queue. When the total is used up, hosts with room for one more connection are candidates.
 /// The next free connection goes to the candidate with the first head of a queue.
+///
+/// Under overload the first in a queue has the least time left. A request that would probably miss its deadline waits
+/// behind all others: otherwise connections would be used up by requests that end too late.
 struct AdmissionQueue: Sendable {
     typealias Ticket = UInt64
 
@@ -36,13 +39,37 @@ struct AdmissionQueue: Sendable {
         case full
     }
 
-    /// An order with the more urgent first, then the earlier.
+    /// A request that asks for a connection.
+    struct Waiter: Sendable {
+        let origin: HopOrigin
+        let priority: HTTPDNSClient.Request.Priority
+        /// The owner of the request, see ``withdrawAll(of:)``.
+        let owner: ObjectIdentifier
+        let arrival: MonotonicTime
+        /// The end of its wait; nil means never.
+        var until: MonotonicTime?
+        /// The time at which its response head must have arrived; nil means never.
+        var headDeadline: MonotonicTime?
+        /// The time at which its body must have ended; nil means never.
+        var deadline: MonotonicTime?
+
+        /// Whether it would probably miss a deadline if it got a connection now. A request with little time from the
+        /// start may need less than others: it is late only when half of its time has passed.
+        /// - Parameter time: The time that requests to its host usually need.
+        fileprivate func misses(_ deadline: MonotonicTime?, needing time: Duration, at now: MonotonicTime) -> Bool {
+            deadline.map { now + min(time, ($0 - arrival) / 2) > $0 } ?? false
+        }
+    }
+
+    /// An order with the more urgent first, then the earlier. Those that are too late come after all others.
     private struct Order: Comparable, Sendable {
         let priority: HTTPDNSClient.Request.Priority
         let ticket: Ticket
+        var isLate = false
 
         static func < (left: Order, right: Order) -> Bool {
-            left.priority == right.priority ? left.ticket < right.ticket : left.priority > right.priority
+            if left.isLate != right.isLate { return right.isLate }
+            return left.priority == right.priority ? left.ticket < right.ticket : left.priority > right.priority
         }
     }
 
@@ -53,17 +80,15 @@ struct AdmissionQueue: Sendable {
         static func < (left: Dispensability, right: Dispensability) -> Bool { right.order < left.order }
     }
 
-    private struct Waiter: Sendable {
-        let origin: HopOrigin
-        let priority: HTTPDNSClient.Request.Priority
-        let owner: ObjectIdentifier
-    }
-
     private struct Usage: Sendable {
         var requests = 0
         /// The number of requests that one connection carries.
         var share = 1
         var waiting = OrderedHeap<Order, Ticket>()
+        /// The time from the admission of a request to its response head.
+        var headTime = UsualTime()
+        /// The time for which a request has its connection.
+        var time = UsualTime()
         /// The requests by loop; nil with a single one.
         var loops: LoopUsage?
 
@@ -108,15 +133,8 @@ struct AdmissionQueue: Sendable {
     // MARK: arriving and leaving
 
     /// Adds a request.
-    /// - Parameters:
-    ///   - deadline: The end of its wait; nil means never.
-    ///   - owner: The owner of the request, see ``withdrawAll(of:)``.
-    mutating func ask(
-        for origin: HopOrigin,
-        _ priority: HTTPDNSClient.Request.Priority,
-        until deadline: MonotonicTime?,
-        owner: ObjectIdentifier
-    ) -> Reply {
+    mutating func ask(_ waiter: Waiter) -> Reply {
+        let (origin, priority) = (waiter.origin, waiter.priority)
         // While there is room no request waits, so none is overtaken.
         if hasRoom(origin) {
             lastGrant = letThrough(origin)
@@ -130,11 +148,11 @@ struct AdmissionQueue: Sendable {
         }
         lastTicket += 1
         let order = Order(priority: priority, ticket: lastTicket)
-        waiters[lastTicket] = Waiter(origin: origin, priority: priority, owner: owner)
+        waiters[lastTicket] = waiter
         usages[origin, default: newUsage].waiting.set(order, for: lastTicket)
         if limits.loops > 1 { remembered.remove(origin) }
         dispensable.set(Dispensability(order: order), for: lastTicket)
-        if let deadline { deadlines.set(deadline, for: lastTicket) }
+        if let until = waiter.until { deadlines.set(until, for: lastTicket) }
         noteCandidate(origin)
         return .waits(lastTicket, displaced: displaced)
     }
@@ -142,19 +160,19 @@ struct AdmissionQueue: Sendable {
     /// Records the end of an admitted request.
     /// - Parameter loop: The loop of its connection; nil when none was chosen.
     /// - Returns: The requests that are admitted now.
-    mutating func release(_ origin: HopOrigin, from loop: Int? = nil) -> [Ticket] {
+    mutating func release(_ origin: HopOrigin, from loop: Int?, at now: MonotonicTime) -> [Ticket] {
         guard var usage = usages[origin], usage.requests > 0 else { return [] }
         connections -= usage.connections
         usage.requests -= 1
         usage.loops?.remove(from: loop, usage.share)
         connections += usage.connections
         usages[origin] = usage
-        return advance(origin)
+        return advance(origin, at: now)
     }
 
     /// Records whether connections to a host carry one request each, or many.
     /// - Returns: The requests that are admitted now.
-    mutating func learn(_ origin: HopOrigin, isShared: Bool) -> [Ticket] {
+    mutating func learn(_ origin: HopOrigin, isShared: Bool, at now: MonotonicTime) -> [Ticket] {
         let share = isShared ? limits.streams : 1
         guard var usage = usages[origin], usage.share != share else { return [] }
         connections -= usage.connections
@@ -162,7 +180,21 @@ struct AdmissionQueue: Sendable {
         if isShared { usage.loops?.noteSharing() }
         connections += usage.connections
         usages[origin] = usage
-        return advance(origin)
+        return advance(origin, at: now)
+    }
+
+    /// Records the time from the admission of a request to its response head.
+    mutating func noteHead(_ origin: HopOrigin, after time: Duration) {
+        usages[origin]?.headTime.learn(time, isCut: false)
+    }
+
+    /// Records the time for which a request had its connection, before its end.
+    /// - Parameters:
+    ///   - hasHead: Whether it got a response head.
+    ///   - isInTime: Whether it ended before its deadline.
+    mutating func noteEnd(_ origin: HopOrigin, after time: Duration, hasHead: Bool, isInTime: Bool) {
+        if !hasHead { usages[origin]?.headTime.learn(time, isCut: true) }
+        usages[origin]?.time.learn(time, isCut: !hasHead || !isInTime)
     }
 
     /// Returns the loop of an admitted request that has waited, once.
@@ -218,20 +250,49 @@ struct AdmissionQueue: Sendable {
     }
 
     /// Admits requests after a connection of a host has become free.
-    private mutating func advance(_ touched: HopOrigin) -> [Ticket] {
+    private mutating func advance(_ touched: HopOrigin, at now: MonotonicTime) -> [Ticket] {
         var admitted: [Ticket] = []
         var next: HopOrigin? = touched
         while let origin = next {
-            while usages[origin]?.isFilled == false, let ticket = letHeadThrough(origin) { admitted.append(ticket) }
+            while usages[origin]?.isFilled == false {
+                postponeLate(origin, at: now)
+                guard let ticket = letHeadThrough(origin) else { break }
+                admitted.append(ticket)
+            }
             noteCandidate(origin)
             forgetIfUnused(origin)
             next = nil
-            if connections < limits.total, let best = candidates.first?.name {
+            if connections < limits.total, let best = bestCandidate(at: now) {
                 if let ticket = letHeadThrough(best) { admitted.append(ticket) }
                 next = best
             }
         }
         return admitted
+    }
+
+    /// Returns the candidate with the first request that is not too late, or else with the first one.
+    private mutating func bestCandidate(at now: MonotonicTime) -> HopOrigin? {
+        while let origin = candidates.first?.name {
+            postponeLate(origin, at: now)
+            noteCandidate(origin)
+            if candidates.first?.name == origin { return origin }
+        }
+        return nil
+    }
+
+    /// Puts the requests at the head of a host's queue that are too late behind all others.
+    private mutating func postponeLate(_ origin: HopOrigin, at now: MonotonicTime) {
+        while let (order, ticket) = usages[origin]?.waiting.first, !order.isLate, isLate(ticket, at: now) {
+            var late = order
+            late.isLate = true
+            usages[origin]?.waiting.set(late, for: ticket)
+        }
+    }
+
+    private func isLate(_ ticket: Ticket, at now: MonotonicTime) -> Bool {
+        guard let waiter = waiters[ticket], let usage = usages[waiter.origin] else { return false }
+        return waiter.misses(waiter.headDeadline, needing: usage.headTime.most, at: now)
+            || waiter.misses(waiter.deadline, needing: usage.time.most, at: now)
     }
 
     private mutating func letHeadThrough(_ origin: HopOrigin) -> Ticket? {
@@ -280,6 +341,27 @@ struct AdmissionQueue: Sendable {
         guard remembered.count > limits.rememberedHosts, let oldest = remembered.first?.name else { return }
         remembered.remove(oldest)
         usages[oldest] = nil
+    }
+}
+
+/// The time that nearly all requests need at most. It follows the latest ones by their mean and their mean deviation,
+/// with the weights of RFC 6298 for round-trip times.
+private struct UsualTime: Sendable {
+    private var mean: Duration?
+    private var deviation = Duration.zero
+
+    /// The mean and twice the mean deviation; zero before the first request.
+    var most: Duration { (mean ?? .zero) + deviation * 2 }
+
+    /// - Parameter isCut: Whether the request was ended before it was complete: it would have needed more time.
+    mutating func learn(_ time: Duration, isCut: Bool) {
+        guard let mean else {
+            (self.mean, deviation) = (time, time / 2)
+            return
+        }
+        if isCut, time < mean { return }
+        deviation += (max(time - mean, mean - time) - deviation) / 4
+        self.mean = mean + (time - mean) / 8
     }
 }
 

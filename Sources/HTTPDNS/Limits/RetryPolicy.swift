@@ -15,7 +15,7 @@ extension HTTPDNSClient {
     /// `Idempotency-Key`. A request is never repeated when part of its body stream has been read.
     public struct RetryPolicy: Hashable, Sendable {
         /// A limit on the retries among a client's requests, so that a failing service does not get a multiple of its
-        /// load.
+        /// load. A retry that is canceled before it is sent, or that waits for a connection in vain, does not count.
         public struct Budget: Hashable, Sendable {
             /// The number of retries for every 100 calls, counted over the last 10 seconds; 0 to 1,000.
             public var percent = 20
@@ -122,6 +122,12 @@ struct RetryBudget {
         guard last.retries + retries < bySeconds + byCalls else { return false }
         retries += 1
         return true
+    }
+
+    /// Returns a retry that was not sent.
+    mutating func giveBack() {
+        // The window may have advanced since it was taken.
+        if retries > 0 { retries -= 1 } else if last.retries > 0 { last.retries -= 1 }
     }
 
     private mutating func turn(calls: UInt64, at now: MonotonicTime) {

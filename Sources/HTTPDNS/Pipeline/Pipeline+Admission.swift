@@ -27,10 +27,11 @@ extension Pipeline {
                 let (waited, grant) = try await admission.enter(
                     for: origin,
                     priority,
-                    deadline: context.call.firstDeadline,
+                    headDeadline: context.call.headDeadline,
+                    deadline: context.call.deadline,
                     of: member
                 )
-                permit = ConnectionPermit(admission, origin, grant, outer: permit)
+                permit = ConnectionPermit(admission, origin, grant, deadline: context.call.deadline, outer: permit)
                 if waited { hasWaited = true }
             }
         } catch {
@@ -126,7 +127,7 @@ final class Admission: Sendable {
 
     let limits: Limits
     private let state: Lock<State>
-    private let clock: any TimeSource
+    let clock: any TimeSource
 
     init(_ limits: Limits, clock: any TimeSource = SystemTimeSource()) {
         self.limits = limits
@@ -140,20 +141,33 @@ final class Admission: Sendable {
     var connections: Int { state.withLock { $0.queue.connections } }
 
     /// Waits until the hop gets a connection permit.
-    /// - Parameter deadline: The deadline of the call.
+    /// - Parameters:
+    ///   - headDeadline: The time at which the response head must have arrived.
+    ///   - deadline: The deadline of the call.
     /// - Returns: Whether it had to wait, and the loop of its connection.
     /// - Throws: ``AdmissionFailure``; `CancellationError`.
     func enter(
         for origin: HopOrigin,
         _ priority: HTTPDNSClient.Request.Priority,
+        headDeadline: MonotonicTime?,
         deadline: MonotonicTime?,
         of member: Member
     ) async throws -> (hasWaited: Bool, grant: LoopGrant) {
         let start = clock.now()
         let limit = limits.wait.map { start + $0 }
-        let until = [deadline, limit].compactMap(\.self).min()
+        let firstDeadline = [headDeadline, deadline].compactMap(\.self).min()
+        let until = [firstDeadline, limit].compactMap(\.self).min()
+        let waiter = AdmissionQueue.Waiter(
+            origin: origin,
+            priority: priority,
+            owner: ObjectIdentifier(member),
+            arrival: start,
+            until: until,
+            headDeadline: headDeadline,
+            deadline: deadline
+        )
         let (reply, alarm, grant) = state.withLock { state -> (AdmissionQueue.Reply, MonotonicTime?, LoopGrant) in
-            let reply = state.queue.ask(for: origin, priority, until: until, owner: ObjectIdentifier(member))
+            let reply = state.queue.ask(waiter)
             guard case .waits(let ticket, _) = reply else { return (reply, nil, state.queue.lastGrant) }
             state.waits[ticket] = .beginning
             return (reply, state.missingAlarm(), LoopGrant())
@@ -171,16 +185,32 @@ final class Admission: Sendable {
             case .displaced: throw failure(.displaced, origin, since: start)
             case .shutDown: throw failure(.shutDown, origin, since: start)
             case .overdue:
-                let isOwn = limit != nil && until == limit && limit != deadline
+                let isOwn = limit != nil && until == limit && limit != firstDeadline
                 throw failure(isOwn ? .waitedTooLong : .deadline, origin, since: start)
             }
         }
     }
 
     /// Records the end of an admitted hop.
-    /// - Parameter loop: The loop of its connection; nil when none was chosen.
-    func leave(_ origin: HopOrigin, from loop: Int?) {
-        end(state.withLock { $0.queue.release(origin, from: loop) }, .admitted)
+    /// - Parameters:
+    ///   - loop: The loop of its connection; nil when none was chosen.
+    ///   - start: The time of its admission.
+    ///   - hasHead: Whether it got a response head.
+    ///   - deadline: The deadline of the call.
+    func leave(
+        _ origin: HopOrigin,
+        from loop: Int?,
+        since start: MonotonicTime,
+        hasHead: Bool,
+        deadline: MonotonicTime?
+    ) {
+        let now = clock.now()
+        let isInTime = deadline.map { now < $0 } ?? true
+        let tickets = state.withLock { state in
+            state.queue.noteEnd(origin, after: now - start, hasHead: hasHead, isInTime: isInTime)
+            return state.queue.release(origin, from: loop, at: now)
+        }
+        end(tickets, .admitted)
     }
 
     /// Records the chosen loop of an admitted hop.
@@ -189,9 +219,17 @@ final class Admission: Sendable {
         state.withLock { $0.queue.bind(origin, from: granted, to: chosen) }
     }
 
-    /// Records the HTTP version of a host's response.
-    func note(_ version: HTTPDNSClient.HTTPVersion, from origin: HopOrigin) {
-        end(state.withLock { $0.queue.learn(origin, isShared: version == .http2) }, .admitted)
+    /// Records the response head of an admitted hop.
+    /// - Parameters:
+    ///   - isShared: Whether its connection carries many requests.
+    ///   - start: The time of its admission.
+    func noteHead(from origin: HopOrigin, isShared: Bool, since start: MonotonicTime) {
+        let now = clock.now()
+        let tickets = state.withLock { state in
+            state.queue.noteHead(origin, after: now - start)
+            return state.queue.learn(origin, isShared: isShared, at: now)
+        }
+        end(tickets, .admitted)
     }
 
     /// Ends the waits of one member, and refuses further ones.
@@ -317,22 +355,40 @@ final class ConnectionPermit: LoopBinding {
     private let admission: Admission
     private let origin: HopOrigin
     private let grant: LoopGrant
+    /// The time of the admission.
+    private let start: MonotonicTime
+    /// The deadline of the call.
+    private let deadline: MonotonicTime?
+    private let hasHead = Atomic<Bool>(false)
     /// The loop that the hop was sent on; ``unbound`` before that.
     private let loop = Atomic<Int>(ConnectionPermit.unbound)
     /// The permit of the same hop in the budget before this one.
     private let outer: ConnectionPermit?
 
-    init(_ admission: Admission, _ origin: HopOrigin, _ grant: LoopGrant = LoopGrant(), outer: ConnectionPermit? = nil)
-    {
+    init(
+        _ admission: Admission,
+        _ origin: HopOrigin,
+        _ grant: LoopGrant,
+        deadline: MonotonicTime?,
+        outer: ConnectionPermit?
+    ) {
         self.admission = admission
         self.origin = origin
         self.grant = grant
+        self.deadline = deadline
         self.outer = outer
+        start = admission.clock.now()
     }
 
     deinit {
         let loop = loop.load(ordering: .acquiring)
-        admission.leave(origin, from: loop == ConnectionPermit.unbound ? grant.loop : loop)
+        admission.leave(
+            origin,
+            from: loop == ConnectionPermit.unbound ? grant.loop : loop,
+            since: start,
+            hasHead: hasHead.load(ordering: .relaxed),
+            deadline: deadline
+        )
     }
 
     package func bind(_ choose: (_ preferred: Int?) -> Int) -> Int {
@@ -356,9 +412,11 @@ final class ConnectionPermit: LoopBinding {
         return settled
     }
 
-    /// Records the HTTP version of the host's response.
-    func note(_ version: HTTPDNSClient.HTTPVersion) {
-        admission.note(version, from: origin)
-        outer?.note(version)
+    /// Records the response head.
+    /// - Parameter isShared: Whether the connection carries many requests.
+    func noteHead(isShared: Bool) {
+        hasHead.store(true, ordering: .relaxed)
+        admission.noteHead(from: origin, isShared: isShared, since: start)
+        outer?.noteHead(isShared: isShared)
     }
 }

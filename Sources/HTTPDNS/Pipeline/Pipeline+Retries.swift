@@ -109,6 +109,9 @@ extension Pipeline {
                 random: retrying.chance()
             ), !gate.isClosed, run.waitsForNetwork || retrying.take(retries.budget)
         {
+            // A retry that was canceled, or waited for a connection in vain, is no load.
+            var isSent = false
+            defer { if !isSent, !run.waitsForNetwork { retrying.giveBack() } }
             logRetry(outcome, wait)
             context.frame?.observed?.noteRetry(after: result, in: wait)
             trail.add(result)
@@ -127,8 +130,10 @@ extension Pipeline {
             context.beginTry()
             do {
                 result = .success(try await sendHop(request, context))
+                isSent = true
             } catch {
                 result = .failure(error)
+                isSent = (error as? HTTPDNSClientError)?.phase != .queue
             }
         }
         return try trail.completed(result).get()
@@ -359,6 +364,9 @@ final class RetryState: Sendable {
         // Read under the lock: a later caller must not have a lower number.
         return budget.withLock { $0.take(settings, calls: calls.load(ordering: .relaxed), at: now) }
     }
+
+    /// Returns a retry that was not sent to the budget.
+    func giveBack() { budget.withLock { $0.giveBack() } }
 
     /// Returns a number from 0 to 1.
     func chance() -> Double { random() }

@@ -168,9 +168,10 @@ extension Pipeline {
         context.noteSent()
         context.frame?.endHead(of: context.call)
         // A connection that carries one request at a time counts as one.
-        if rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2 {
-            context.permit?.note(answer.version)
-        }
+        context.permit?.noteHead(
+            isShared: answer.version == .http2
+                && (rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2)
+        )
         if let stay = fixed.stay {
             let status = answer.head.status.code
             choice.noteAnswer(from: answer.endpoint, status: status, held: fixed.held, to: rewritten, stay)

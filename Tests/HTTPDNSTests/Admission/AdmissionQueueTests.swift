@@ -31,7 +31,22 @@ struct AdmissionQueueTests {
         until seconds: Int? = nil
     ) -> AdmissionQueue.Reply {
         let deadline = seconds.map { MonotonicTime(nanoseconds: Int64($0) * 1_000_000_000) }
-        return queue.ask(for: origin, priority, until: deadline, owner: ObjectIdentifier(owner))
+        return queue.ask(waiter(origin, priority, at: .start, until: deadline))
+    }
+
+    private func waiter(
+        _ origin: HopOrigin,
+        _ priority: HTTPDNSClient.Request.Priority = .normal,
+        at arrival: MonotonicTime,
+        until deadline: MonotonicTime? = nil
+    ) -> AdmissionQueue.Waiter {
+        AdmissionQueue.Waiter(
+            origin: origin,
+            priority: priority,
+            owner: ObjectIdentifier(owner),
+            arrival: arrival,
+            until: deadline
+        )
     }
 
     @Test("A host gets as many connections as its limit, and other calls wait in order")
@@ -134,10 +149,126 @@ struct AdmissionQueueTests {
         let other = Owner()
         var queue = queue(perHost: 1)
         _ = ask(&queue, one)
-        _ = queue.ask(for: one, .normal, until: nil, owner: ObjectIdentifier(other))
+        _ = queue.ask(
+            AdmissionQueue.Waiter(origin: one, priority: .normal, owner: ObjectIdentifier(other), arrival: .start)
+        )
         _ = ask(&queue, one)
         #expect(queue.withdrawAll(of: ObjectIdentifier(other)) == [1])
         #expect(queue.release(one) == [2])
+    }
+
+    /// The limit that requests have.
+    enum Limit: CaseIterable, Sendable {
+        case body, head
+    }
+
+    /// 8 connections of a host, or of all hosts, with requests of 100 to 300 ms that have a second each.
+    @Test(
+        "At 150 % of what connections carry, requests with deadlines use 80 % of it",
+        arguments: Limit.allCases,
+        [false, true]
+    )
+    func overload(limit: Limit, hasSeveralHosts: Bool) {
+        var queue = hasSeveralHosts ? queue(total: 8) : queue(perHost: 8)
+        var (random, running, waiting) = (SplitMix(state: 7), [Running](), [AdmissionQueue.Ticket: Running]())
+        var inTime = 0
+        func start(_ request: Running, at now: MonotonicTime) {
+            var request = request
+            let share = 0.5 + Double(random.next() >> 11) / Double(1 << 53)
+            (request.start, request.end) = (now, now + .seconds(0.2 * share))
+            running.append(request)
+        }
+        let gap = Duration.seconds(1) / 60
+        for number in 0..<3600 {
+            let now = MonotonicTime.start + gap * number
+            // Each request that ends, in time or at its deadline, gives its connection to the next one.
+            while let next = running.min(by: { $0.leaves < $1.leaves }), next.leaves <= now {
+                running.removeAll { $0.number == next.number }
+                let (leaves, isInTime) = (next.leaves, next.end < next.deadline)
+                if isInTime { inTime += 1 }
+                if isInTime { queue.noteHead(next.origin, after: leaves - next.start) }
+                queue.noteEnd(next.origin, after: leaves - next.start, hasHead: isInTime, isInTime: isInTime)
+                for ticket in queue.expire(at: leaves) { waiting[ticket] = nil }
+                for ticket in queue.release(next.origin, from: nil, at: leaves) {
+                    if let request = waiting.removeValue(forKey: ticket) { start(request, at: leaves) }
+                }
+            }
+            let origin = hasSeveralHosts && number % 2 == 1 ? two : one
+            let request = Running(number: number, origin: origin, deadline: now + .seconds(1), start: now, end: now)
+            var asked = waiter(origin, at: now, until: request.deadline)
+            if limit == .head { asked.headDeadline = request.deadline } else { asked.deadline = request.deadline }
+            switch queue.ask(asked) {
+            case .admitted: start(request, at: now)
+            case .waits(let ticket, _): waiting[ticket] = request
+            case .full: Issue.record("the queue has no limit")
+            }
+        }
+        #expect(inTime >= 60 * 32, "\(inTime) of \(60 * 40)")
+    }
+
+    /// A request in the model of an overload.
+    private struct Running {
+        let number: Int
+        let origin: HopOrigin
+        let deadline: MonotonicTime
+        var start: MonotonicTime
+        var end: MonotonicTime
+
+        var leaves: MonotonicTime { min(end, deadline) }
+    }
+
+    @Test("A call that would miss its deadline waits behind all others")
+    func late() {
+        var queue = queue(perHost: 1)
+        _ = ask(&queue, one)
+        // Usually requests need 400 ms at most.
+        queue.noteEnd(one, after: .milliseconds(200), hasHead: true, isInTime: true)
+        for (milliseconds, priority) in [(1000, .high), (2000, .low), (1200, .normal), (nil, .low)]
+            as [(Int?, HTTPDNSClient.Request.Priority)]
+        {
+            var asked = waiter(one, priority, at: .start)
+            asked.deadline = milliseconds.map { MonotonicTime.start + .milliseconds($0) }
+            _ = queue.ask(asked)
+        }
+        let now = MonotonicTime.start + .milliseconds(700)
+        var order: [AdmissionQueue.Ticket] = []
+        while let next = queue.release(one, from: nil, at: now).first { order.append(next) }
+        #expect(order == [3, 2, 4, 1])
+    }
+
+    @Test("A call with a short time limit is late only when half of its time has passed")
+    func short() {
+        for (milliseconds, expected) in [(49, [1, 2]), (51, [2, 1])] as [(Int, [AdmissionQueue.Ticket])] {
+            var queue = queue(perHost: 1)
+            _ = ask(&queue, one)
+            queue.noteEnd(one, after: .seconds(10), hasHead: true, isInTime: true)
+            for limit in [Duration.milliseconds(100), .seconds(100)] {
+                var asked = waiter(one, at: .start)
+                asked.deadline = MonotonicTime.start + limit
+                _ = queue.ask(asked)
+            }
+            let now = MonotonicTime.start + .milliseconds(milliseconds)
+            let order = (0..<2).flatMap { _ in queue.release(one, from: nil, at: now) }
+            #expect(order == expected)
+        }
+    }
+
+    /// Otherwise a service that becomes slow would lose all of its requests for good.
+    @Test("Requests that end at their deadline raise the time that others need")
+    func slower() {
+        var queue = queue(perHost: 1)
+        _ = ask(&queue, one)
+        for _ in 0..<50 { queue.noteEnd(one, after: .milliseconds(50), hasHead: true, isInTime: true) }
+        for _ in 0..<50 { queue.noteEnd(one, after: .milliseconds(500), hasHead: true, isInTime: false) }
+        // Requests that were canceled early change nothing.
+        for _ in 0..<50 { queue.noteEnd(one, after: .milliseconds(1), hasHead: false, isInTime: true) }
+        for limit in [Duration.seconds(1), .seconds(5)] {
+            var asked = waiter(one, at: .start)
+            asked.deadline = MonotonicTime.start + limit
+            _ = queue.ask(asked)
+        }
+        let next = queue.release(one, from: nil, at: MonotonicTime.start + .milliseconds(550))
+        #expect(next == [2])
     }
 
     /// A random sequence of events.
@@ -189,5 +320,20 @@ struct AdmissionQueueTests {
             for origin in running { #expect(queue.release(origin).isEmpty) }
             #expect(queue.hosts == 0 && queue.connections == 0)
         }
+    }
+}
+
+extension MonotonicTime {
+    fileprivate static let start = MonotonicTime(nanoseconds: 0)
+}
+
+// Where time does not matter.
+extension AdmissionQueue {
+    mutating func release(_ origin: HopOrigin, from loop: Int? = nil) -> [Ticket] {
+        release(origin, from: loop, at: MonotonicTime(nanoseconds: 0))
+    }
+
+    mutating func learn(_ origin: HopOrigin, isShared: Bool) -> [Ticket] {
+        learn(origin, isShared: isShared, at: MonotonicTime(nanoseconds: 0))
     }
 }

@@ -26,7 +26,14 @@ struct LoopUsageTests {
     }
 
     private func ask(_ queue: inout AdmissionQueue, _ origin: HopOrigin) -> AdmissionQueue.Reply {
-        queue.ask(for: origin, .normal, until: nil, owner: ObjectIdentifier(owner))
+        queue.ask(
+            AdmissionQueue.Waiter(
+                origin: origin,
+                priority: .normal,
+                owner: ObjectIdentifier(owner),
+                arrival: MonotonicTime(nanoseconds: 0)
+            )
+        )
     }
 
     @Test("A request gets the loop on which a connection of its host became free")

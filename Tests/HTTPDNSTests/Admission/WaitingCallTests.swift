@@ -83,10 +83,17 @@ struct WaitingCallTests {
         let limits = AdmissionQueue.Limits(perHost: 1, total: .max, maximumWaiting: .max)
         let admission = Admission(Admission.Limits(queue: limits, wait: nil), clock: clock)
         let origin = HopOrigin(host: .name(try HTTPDNSName("one.test")), port: 443)
-        _ = try await admission.enter(for: origin, .normal, deadline: nil, of: member)
+        _ = try await admission.enter(for: origin, .normal, headDeadline: nil, deadline: nil, of: member)
         let call = Task {
             try await CallWork.$executor.withValue(executor) {
-                _ = try await admission.enter(for: origin, .normal, deadline: clock.now() + .seconds(1), of: member)
+                let deadline = clock.now() + .seconds(1)
+                _ = try await admission.enter(
+                    for: origin,
+                    .normal,
+                    headDeadline: nil,
+                    deadline: deadline,
+                    of: member
+                )
             }
         }
         await clock.sleepers(atLeast: 1)
@@ -94,6 +101,50 @@ struct WaitingCallTests {
         let failure = await #expect(throws: AdmissionFailure.self) { try await call.value }
         #expect(failure?.reason == .deadline)
         executor.run()
+    }
+
+    /// The permit of a request that has used its connection for a second.
+    @Test("The time of a request decides which waiting request would be too late", .timeLimit(.minutes(1)))
+    func usualTime() async throws {
+        let (clock, member) = (ManualClock(), Admission.Member())
+        let limits = AdmissionQueue.Limits(perHost: 1, total: .max, maximumWaiting: .max)
+        let admission = Admission(Admission.Limits(queue: limits, wait: nil), clock: clock)
+        let origin = HopOrigin(host: .name(try HTTPDNSName("one.test")), port: 443)
+        for isHead in [true, false] {
+            let order = Journal<Int>()
+            var permit: ConnectionPermit?
+            let (_, grant) = try await admission.enter(
+                for: origin,
+                .normal,
+                headDeadline: nil,
+                deadline: nil,
+                of: member
+            )
+            permit = ConnectionPermit(admission, origin, grant, deadline: nil, outer: nil)
+            var calls: [Task<Void, any Error>] = []
+            for number in 1...2 {
+                let deadline = clock.now() + .seconds(number == 1 ? 3 : 30)
+                calls.append(
+                    Task {
+                        let (_, grant) = try await admission.enter(
+                            for: origin,
+                            .normal,
+                            headDeadline: isHead ? deadline : nil,
+                            deadline: isHead ? nil : deadline,
+                            of: member
+                        )
+                        order.write(number)
+                        _ = ConnectionPermit(admission, origin, grant, deadline: nil, outer: nil)
+                    }
+                )
+                while admission.waiting < number, !Task.isCancelled { await Task.yield() }
+            }
+            clock.advance(by: .seconds(2))
+            permit?.noteHead(isShared: false)
+            permit = nil
+            for call in calls { try await call.value }
+            #expect(order.all == [2, 1], "\(isHead)")
+        }
     }
 
     @Test("Waiting calls are sent one after the other, the most urgent first")

@@ -248,6 +248,17 @@ struct RetryBudgetTests {
         #expect(taken(&budget, settings, calls: 1810, at: 1000) == 0)
     }
 
+    @Test("A retry that was not sent is given back, also in the next window")
+    func givenBack() {
+        for second in [0, 6] {
+            var budget = RetryBudget(at: start)
+            #expect(taken(&budget, settings(10, 0), calls: 1000, at: 0) == 100)
+            #expect(taken(&budget, settings(10, 0), calls: 1000, at: second) == 0)
+            budget.giveBack()
+            #expect(taken(&budget, settings(10, 0), calls: 1000, at: second) == 1)
+        }
+    }
+
     /// No retry was asked for in that hour.
     @Test("The calls of a healthy hour count when it ends")
     func afterHealth() {

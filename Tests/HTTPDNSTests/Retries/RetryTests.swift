@@ -420,6 +420,52 @@ struct RetryTests {
         #expect(rig.wire.requests.count == 221)
     }
 
+    /// One that its caller canceled, and one that found no connection.
+    @Test("A retry that is not sent takes nothing of the budget", arguments: [true, false])
+    func unsentRetry(isCanceled: Bool) async throws {
+        let wire = ScriptedWire { request, _ in .ok(from: request, status: .serviceUnavailable) }
+        let rig = try Rig(wire: wire) {
+            $0.retries.limit = 1
+            $0.retries.budget.percent = 0
+            $0.retries.budget.perSecond = 1
+            $0.random = { 1 }
+            if !isCanceled {
+                $0.connections.maximumPerHost = 1
+                $0.connections.maximumQueued = 0
+            }
+        }
+        let origin = HopOrigin(host: .name(try HTTPDNSName("map.test")), port: 443)
+        // As many as the budget has.
+        for _ in 0..<10 {
+            let call = Task { try await rig.client.get("https://map.test/") }
+            await rig.clock.sleepers(atLeast: 1)
+            if isCanceled {
+                call.cancel()
+                await #expect(throws: CancellationError.self) { try await call.value }
+            } else {
+                let admission = try #require(rig.client.pipeline.admissions.first)
+                let (_, grant) = try await admission.enter(
+                    for: origin,
+                    .normal,
+                    headDeadline: nil,
+                    deadline: nil,
+                    of: Admission.Member()
+                )
+                let permit = ConnectionPermit(admission, origin, grant, deadline: nil, outer: nil)
+                rig.clock.advance(by: .milliseconds(100))
+                let error = await clientError { try await call.value }
+                #expect(error?.phase == .queue)
+                withExtendedLifetime(permit) {}
+            }
+        }
+        #expect(rig.wire.requests.count == 10)
+        var request = HTTPDNSClient.Request(url: "https://map.test/")
+        request.options.retries = Self.atOnce
+        request.options.retries.limit = 1
+        _ = try await rig.client.execute(request)
+        #expect(rig.wire.requests.count == 12)
+    }
+
     @Test("Retry-After is waited for, and one above the limit makes the response final")
     func retryAfter() async throws {
         for (value, isAwaited) in [("7", true), ("31", false)] {
