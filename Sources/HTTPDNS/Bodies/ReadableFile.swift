@@ -136,4 +136,22 @@ extension HTTPDNSClientError {
         error.underlying = fault
         return error
     }
+
+    /// Returns the error for a file that was not opened, written or finished before the call's deadline.
+    /// - Parameter time: The times of the call.
+    static func unwritten(_ path: String, _ phase: Phase, _ time: CallTime?) -> HTTPDNSClientError {
+        let fault = FileFault(path, "\(SharedReadError.overdue)")
+        var error = HTTPDNSClientError(
+            code: .timedOut,
+            phase: phase,
+            message: "the body was not saved before the call's deadline: \(fault)",
+            hint: "check the disk, or give the call more time (options.timeout)"
+        )
+        error.requestMayHaveBeenSent = phase == .body
+        error.elapsed = time?.elapsed ?? .zero
+        error.limit = phase == .request ? time?.firstLimit : time?.limit
+        error.isCallDeadline = true
+        error.underlying = fault
+        return error
+    }
 }

@@ -13,6 +13,7 @@ extension HTTPDNSClient.Response.Body {
     /// remains and nothing else.
     ///
     /// The file is written on one of 16 threads that all files of the process share. A slow disk slows the server down.
+    /// The time limit of the call covers the file. On a file system that hangs, the part is removed when it answers.
     /// A new file gets the permissions that the umask leaves. A replacement gets the permissions of the previous file,
     /// and its owner and group as far as the process may set them. Only the end of the whole process can leave a file
     /// behind, `.httpdns-….part`.
@@ -22,13 +23,13 @@ extension HTTPDNSClient.Response.Body {
     ///     the request.
     /// - Returns: The number of bytes.
     /// - Throws: ``HTTPDNSClientError``, with code `fileFailed` for errors of the file system, and with
-    ///   `responseTooLarge` for a body over the limit; `CancellationError`.
+    ///   `responseTooLarge` for a body over the limit, and with `timedOut`; `CancellationError`.
     @discardableResult
     public func save(to path: String, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
         if let bytes = limit.bytes, let declaredLength, declaredLength > bytes {
             throw HTTPDNSClientError.bodyTooLong(limit: .bytes(bytes), on: hop)
         }
-        return try await save(to: try await FileSaving(path), upTo: limit)
+        return try await save(to: try await FileSaving(path, in: .body, of: hop?.time), upTo: limit)
     }
 
     func save(to file: FileSaving, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
@@ -37,7 +38,7 @@ extension HTTPDNSClient.Response.Body {
             try await file.finish()
             return count
         } catch {
-            file.discard()
+            await file.discard(after: error)
             throw error
         }
     }
@@ -60,7 +61,7 @@ extension HTTPDNSClient.Response.Body {
             }
         } catch {
             // A later download begins after the last byte that was received.
-            if file.isResumed, !waiting.isEmpty { try? await file.appendUncanceled(waiting) }
+            if file.isResumed, !waiting.isEmpty { await file.appendUncanceled(waiting) }
             throw error
         }
         if !waiting.isEmpty { try await file.append(waiting) }
@@ -68,50 +69,100 @@ extension HTTPDNSClient.Response.Body {
     }
 }
 
-/// A file that is written outside the threads of the concurrency pool.
+/// A file that is written outside the threads of the concurrency pool, within the time of its call.
 struct FileSaving: Sendable {
+    /// The longest wait for work whose result the call does not need, such as the removal of the file.
+    private static let patience = Duration.seconds(2)
+
     private let file: ReplacedFile
-    private let work = SerialWork(on: ThreadPool.files)
+    /// The times of the call; nil for a body without one.
+    private let time: CallTime?
+    private let work: SerialWork
+    private let clock: any TimeSource
     /// Whether the bytes stay for a later download when this one fails.
     let isResumed: Bool
 
     /// The path of the file, with links resolved.
     var path: String { file.path }
 
-    /// - Throws: ``HTTPDNSClientError`` with code `fileFailed`; `CancellationError`.
-    init(_ path: String, _ policy: HTTPDNSClient.Download.ExistingFile = .replace) async throws {
-        let work = self.work
+    /// - Parameters:
+    ///   - phase: `request` before the request is sent, else `body`.
+    ///   - time: The times of the call; nil for a body without one.
+    ///   - clock: The clock of the deadlines.
+    /// - Throws: ``HTTPDNSClientError`` with code `fileFailed` or `timedOut`; `CancellationError`.
+    init(
+        _ path: String,
+        _ policy: HTTPDNSClient.Download.ExistingFile = .replace,
+        in phase: HTTPDNSClientError.Phase,
+        of time: CallTime?,
+        work: SerialWork = SerialWork(on: ThreadPool.files),
+        clock: any TimeSource = SystemTimeSource()
+    ) async throws {
         let isResumed = policy == .resume
         self.isResumed = isResumed
-        file = try await FileSaving.named(path, .request) {
-            try await work.run { try ReplacedFile(path, ending: policy.ending, continuesPart: isResumed) }
+        self.time = time
+        self.work = work
+        self.clock = clock
+        file = try await FileSaving.named(path, phase, time) {
+            try await work.run(until: FileSaving.deadline(in: phase, of: time), on: clock) { () -> ReplacedFile in
+                let file = try ReplacedFile(path, ending: policy.ending, continuesPart: isResumed)
+                // A file that is opened too late must not lose its part.
+                if isResumed, file.length > 0 { file.keep() }
+                return file
+            }
         }
     }
 
     /// Runs work that waits for the disk.
-    /// - Throws: ``HTTPDNSClientError`` with code `fileFailed`; `CancellationError`.
-    func perform<Value: Sendable>(_ body: @escaping @Sendable (ReplacedFile) throws -> Value) async throws -> Value {
-        try await FileSaving.named(file.path, .body) { [file] in try await work.run { try body(file) } }
+    /// - Parameter phase: `request` before the request is sent, else `body`.
+    /// - Throws: ``HTTPDNSClientError`` with code `fileFailed` or `timedOut`; `CancellationError`.
+    func perform<Value: Sendable>(
+        in phase: HTTPDNSClientError.Phase = .body,
+        _ body: @escaping @Sendable (ReplacedFile) throws -> Value
+    ) async throws -> Value {
+        let (file, work, clock) = (self.file, self.work, self.clock)
+        return try await FileSaving.named(file.path, phase, time) {
+            try await work.run(until: FileSaving.deadline(in: phase, of: time), on: clock) { try body(file) }
+        }
     }
 
-    /// Appends bytes also in a canceled task.
-    func appendUncanceled(_ bytes: [UInt8]) async throws {
-        try await Task { try await append(bytes) }.value
+    /// Does work whose result the call does not need, also in a canceled task and after the deadline.
+    /// - Parameter waits: Whether to wait for it, for a while.
+    private func attempt(
+        waits: Bool = true,
+        _ body: @escaping @Sendable (ReplacedFile) throws -> Void
+    ) async {
+        let (file, work, clock) = (self.file, self.work, self.clock)
+        let end = clock.now() + FileSaving.patience
+        let attempt = CallWork.task {
+            _ = try? await work.run(until: end, on: clock) { try body(file) }
+        }
+        if waits { await attempt.value }
     }
 
-    func append(_ bytes: [UInt8]) async throws {
-        try await FileSaving.named(file.path, .body) { try await work.run { [file] in try file.append(bytes) } }
-    }
+    /// Appends bytes also in a canceled task and after the deadline, if that is possible.
+    func appendUncanceled(_ bytes: [UInt8]) async { await attempt { try $0.append(bytes) } }
+
+    func append(_ bytes: [UInt8]) async throws { try await perform { try $0.append(bytes) } }
 
     /// Finishes the file. A rename cannot be undone: cancellation takes effect before it or not at all.
     /// - Returns: The path of the file.
     @discardableResult
     func finish() async throws -> String {
         try Task.checkCancellation()
-        let (file, work) = (self.file, self.work)
-        return try await FileSaving.named(file.path, .body) {
-            try await Task { try await work.run { try file.finish() } }.value
+        let outcome = OneShot<Result<String, any Error>>()
+        _ = CallWork.task { [self] in
+            do {
+                outcome.deliver(.success(try await perform { try $0.finish() }))
+            } catch {
+                outcome.deliver(.failure(error))
+            }
         }
+        return try await withTaskCancellationHandler {
+            await outcome.value()
+        } onCancel: {
+            if file.abandon() { outcome.deliver(.failure(CancellationError())) }
+        }.get()
     }
 
     /// Finishes the file, and removes the state of a download that was continued.
@@ -119,26 +170,36 @@ struct FileSaving: Sendable {
     func finishCounted() async throws -> (Int64, String) {
         let length = try await perform(\.length)
         let path = try await finish()
-        if isResumed { await removeState() }
+        if isResumed { await attempt { PartialDownload.remove(for: $0) } }
         return (length, path)
     }
 
     /// Keeps nothing for a later download.
     func forget() async {
         guard isResumed else { return }
-        await removeState()
-        _ = try? await perform { try $0.truncate(to: 0) }
+        await attempt { file in
+            PartialDownload.remove(for: file)
+            try file.truncate(to: 0)
+        }
     }
 
-    private func removeState() async {
-        _ = try? await Task { try await perform { PartialDownload.remove(for: $0) } }.value
+    /// Removes the file, unless it is finished or kept. On a file system that hangs, that is done when it answers.
+    func discard(after error: any Error) async {
+        file.abandon()
+        let failure = error as? HTTPDNSClientError
+        // Work that hangs is done first.
+        let isStuck = failure?.code == .timedOut && failure?.underlying is FileFault
+        await attempt(waits: !isStuck) { $0.discard() }
     }
 
-    func discard() { file.discard() }
+    private static func deadline(in phase: HTTPDNSClientError.Phase, of time: CallTime?) -> MonotonicTime? {
+        phase == .request ? time?.firstDeadline : time?.deadline
+    }
 
     private static func named<Value: Sendable>(
         _ path: String,
         _ phase: HTTPDNSClientError.Phase,
+        _ time: CallTime?,
         _ body: () async throws -> Value
     ) async throws -> Value {
         do {
@@ -147,6 +208,8 @@ struct FileSaving: Sendable {
             throw HTTPDNSClientError.unwritable(fault, phase)
         } catch is SerialWork.NoThread {
             throw HTTPDNSClientError.unwritable(FileFault(path, "the system gave no thread to write it"), phase)
+        } catch is SerialWork.Overdue {
+            throw HTTPDNSClientError.unwritten(path, phase, time)
         }
     }
 }

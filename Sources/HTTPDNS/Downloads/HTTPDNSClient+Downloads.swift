@@ -24,7 +24,8 @@ extension HTTPDNSClient {
     /// a response with a status from 200 to 299 is saved: an error page must not replace a good file. Other statuses
     /// are an error with code `unexpectedStatus`; for those use ``execute(_:)`` and `save(to:)`.
     /// - Parameters:
-    ///   - request: The request. Its timeout, or the client's ``Configuration/Timeouts/total``, covers the body.
+    ///   - request: The request. Its timeout, or the client's ``Configuration/Timeouts/total``, covers the body and the
+    ///     file.
     ///   - path: The path of the file.
     ///   - limit: The most bytes that are saved. A longer body fails with ``HTTPDNSClientError/Code/responseTooLarge``,
     ///     and nothing is saved. ``HTTPDNSClient/ByteLimit/inherited`` is the limit of the request's options, otherwise
@@ -50,7 +51,8 @@ extension HTTPDNSClient {
         var request = request
         request.options.decodesBody = decodesBody
         if !limit.isInherited { request.options.maximumResponseBody = limit }
-        let file = try await FileSaving(path, existingFile)
+        let time = pipeline.time(request.options.timeout)
+        let file = try await FileSaving(path, existingFile, in: .request, of: time)
         do {
             let response: HTTPDNSClient.Response
             if existingFile == .resume {
@@ -60,18 +62,19 @@ extension HTTPDNSClient {
                     client: self,
                     request: request,
                     file: file,
+                    time: time,
                     limit: limit,
                     progress: progress
                 ).run()
             } else {
-                response = try await received(request, into: file, progress)
+                response = try await received(request, within: time, into: file, progress)
             }
             try await checksum?.check(file, response)
             let (bytes, path) = try await file.finishCounted()
             return HTTPDNSClient.Download(response: response, path: path, bytes: bytes)
         } catch {
             if let error = error as? HTTPDNSClientError, error.code == .checksumMismatch { await file.forget() }
-            file.discard()
+            await file.discard(after: error)
             throw error
         }
     }
@@ -79,10 +82,11 @@ extension HTTPDNSClient {
     /// Receives a body into a file, which stays open.
     private func received(
         _ request: HTTPDNSClient.Request,
+        within time: CallTime,
         into file: FileSaving,
         _ progress: (@Sendable (HTTPDNSClient.Progress) -> Void)?
     ) async throws -> HTTPDNSClient.Response {
-        var response = try await execute(request)
+        var response = try await pipeline.call(request, within: time)
         guard response.status.kind == .successful else { throw HTTPDNSClientError.unexpectedStatus(response) }
         if let progress { response.body = response.body.reportingProgress(progress) }
         _ = try await response.body.write(to: file)

@@ -11,6 +11,8 @@ struct ResumedDownload: Sendable {
     let client: HTTPDNSClient
     let request: HTTPDNSClient.Request
     let file: FileSaving
+    /// The times of the download, with all of its requests.
+    let time: CallTime
     /// The most bytes of the file; nil for no limit.
     let limit: Int?
     let progress: (@Sendable (HTTPDNSClient.Progress) -> Void)?
@@ -25,7 +27,6 @@ struct ResumedDownload: Sendable {
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func run() async throws -> HTTPDNSClient.Response {
         try checkRequest()
-        let time = client.pipeline.time(request.options.timeout)
         guard let part = try await storedPart() else { return try await restarted(time, isFirst: true) }
         if let response = try await continued(part, time) { return response }
         return try await restarted(time, isFirst: false)
@@ -54,11 +55,15 @@ struct ResumedDownload: Sendable {
     /// Returns the part of an earlier download; nil when there is none of this URL.
     private func storedPart() async throws -> Part? {
         let key = PartialDownload.key(of: request)
-        return try await file.perform { file in
+        return try await file.perform(in: .request) { file in
             var length = file.length
             guard let state = PartialDownload.stored(for: file), state.url == key, length > 0,
                 length <= state.total ?? .max
-            else { return nil }
+            else {
+                // A part of anything else is not kept.
+                try file.truncate(to: 0)
+                return nil
+            }
             // Of a complete part the last byte is requested again: the response proves that the part is still the resource.
             if length == state.total {
                 length -= 1

@@ -8,11 +8,14 @@ internal import Synchronization
 
 // This step is the outermost one: the time limits of a call, its count, and its errors.
 extension Pipeline {
+    /// - Parameter began: The times of a call that has already begun; nil for one that begins now.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    func call(_ request: HTTPDNSClient.Request, carrying rewritten: HTTPDNSRewriter.RewrittenRequest? = nil)
-        async throws -> HTTPDNSClient.Response
-    {
-        let time = time(request.own?.options.timeout ?? .inherited)
+    func call(
+        _ request: HTTPDNSClient.Request,
+        carrying rewritten: HTTPDNSRewriter.RewrittenRequest? = nil,
+        within began: CallTime? = nil
+    ) async throws -> HTTPDNSClient.Response {
+        let time = began ?? self.time(request.own?.options.timeout ?? .inherited)
         do {
             if needsFrame(request) { return try await framedCall(request, carrying: rewritten, time) }
             try gate.enter()

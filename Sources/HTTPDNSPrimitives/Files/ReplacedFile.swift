@@ -10,7 +10,7 @@ internal import Glibc
 /// single files, cannot be replaced: the complete bytes are then written into it.
 package final class ReplacedFile: Sendable {
     private enum State {
-        case open, ended
+        case open, abandoned, ended
     }
 
     /// The handling of a file that has the path at the end.
@@ -147,11 +147,13 @@ package final class ReplacedFile: Sendable {
     /// - Returns: The path, with its number if there is one.
     @discardableResult
     package func finish() throws(FileFault) -> String {
-        guard takeEnd() else { return path }
+        // Otherwise a loss of power could leave the name with an empty file.
+        let failure = fsync(descriptor) == 0 ? nil : FileFault(path, errno)
+        // A file that was abandoned while the disk was at work gets no name.
+        guard change(from: [.open], to: .ended) else { return path }
         defer { unlock() }
         do throws(FileFault) {
-            // Otherwise a loss of power could leave the name with an empty file.
-            guard fsync(descriptor) == 0 else { throw FileFault(path, errno) }
+            if let failure { throw failure }
             switch ending {
             case .replacing:
                 if mounted < 0, rename(temporary, path) == 0 { return path }
@@ -233,9 +235,14 @@ package final class ReplacedFile: Sendable {
         FileFault(path, "the file exists already, and the download must not replace it")
     }
 
+    /// Prevents that the file gets its name, without waiting for the disk. ``discard()`` removes it.
+    /// - Returns: Whether it has not got its name, and is not just getting it.
+    @discardableResult
+    package func abandon() -> Bool { change(from: [.open], to: .abandoned) }
+
     /// Removes the file, unless it is finished or kept.
     package func discard() {
-        guard takeEnd() else { return }
+        guard change(from: [.open, .abandoned], to: .ended) else { return }
         if !isKept.withLock({ $0 }) { unlink(temporary) }
         unlock()
     }
@@ -272,11 +279,12 @@ package final class ReplacedFile: Sendable {
     /// Removes a file, if it is there.
     package static func remove(_ path: String) { unlink(path) }
 
-    /// Whether this call is the one that ends the writing.
-    private func takeEnd() -> Bool {
+    /// - Returns: Whether this call is the one that changed the state.
+    private func change(from states: [State], to new: State) -> Bool {
         state.withLock { state in
-            defer { state = .ended }
-            return state == .open
+            guard states.contains(state) else { return false }
+            state = new
+            return true
         }
     }
 
