@@ -86,9 +86,12 @@ package struct CacheableHop: Sendable {
         return response
     }
 
-    /// Runs work that the caller does not wait for, with the same hop under time limits of its own. A client that is shut down
-    /// runs none.
-    package func inBackground(_ work: @escaping @Sendable (CacheableHop) async -> Void) {
+    /// Runs work that the caller does not wait for, with a hop to the same URL under time limits of its own. A client
+    /// that is shut down runs none.
+    package func inBackground(
+        _ request: HTTPDNSClient.Request,
+        _ work: @escaping @Sendable (CacheableHop) async -> Void
+    ) {
         let pipeline = pipeline
         guard (try? pipeline.gate.enter()) != nil else { return }
         var context = context

@@ -102,7 +102,7 @@ struct CachePlace: Sendable {
 
     /// Whether the request's response is the same for the requests that wait for it: it wants no part, and has no conditions
     /// of its own.
-    var isShareable: Bool { request.kinds.isDisjoint(with: [.range, .condition, .rangeCondition]) }
+    var isShareable: Bool { request.kinds.isDisjoint(with: .notShareable) }
 
     /// Returns the values of the request that a response with these fields depends on; nil for `Vary: *`.
     func vary(by fields: HTTPFields) -> VaryFields? {

@@ -166,12 +166,20 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     }
 
     private func refreshInBackground(_ entry: ResponseIndex.Entry, _ place: CachePlace, _ hop: CacheableHop) {
-        // A part is not stored.
-        guard !isOffline, place.isShareable, !place.policy.contains(.doNotWrite),
+        guard !isOffline, !place.policy.contains(.doNotWrite),
             let lead = reads.lead(place.fetchKey, order: place.order)
         else { return }
+        var request = hop.request
+        if !place.isShareable {
+            // Without `Range` the client would request content codings, which may be those of another variant.
+            request.options.decodesBody = hop.requestsCodings
+            // A part is not stored, and a condition is about what its caller has.
+            request.headerFields.removeAll {
+                !FieldKinds(HTTPFields(CollectionOfOne($0))).isDisjoint(with: .notShareable)
+            }
+        }
         count { $0.backgroundRefreshes += 1 }
-        hop.inBackground { hop in
+        hop.inBackground(request) { hop in
             // The time limits of the call that began it are not its own.
             let place = CachePlace.inBackground(hop, self)
             guard let response = try? await self.fetch(entry, place, hop, lead) else { return }

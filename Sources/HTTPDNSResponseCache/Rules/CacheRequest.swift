@@ -105,6 +105,8 @@ struct FieldKinds: OptionSet, Sendable {
     static let condition = FieldKinds(rawValue: 16)
     /// `If-Range`.
     static let rangeCondition = FieldKinds(rawValue: 32)
+    /// The fields that ask for a part, or for a response to one caller.
+    static let notShareable: FieldKinds = [.range, .condition, .rangeCondition]
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 

@@ -156,6 +156,32 @@ struct WaitingTests {
         #expect(read.withLock { $0 } < 80)
     }
 
+    /// A client that asks for parts only would get the old version until its time has passed. The stored response is of
+    /// the variant without content codings, as a request for a part gets it.
+    @Test(
+        "A stale part or conditional response has the whole one refreshed",
+        arguments: [
+            ["range": "bytes=0-0"], ["range": "bytes=0-0", "if-range": "\"0\""], ["if-none-match": "\"0\""],
+        ] as [[String: String]]
+    )
+    func backgroundWhole(_ fields: [String: String]) async throws {
+        let origin = ScriptedOrigin { request, number in
+            var fields = Self.background
+            (fields["etag"], fields["vary"]) = ("\"\(number)\"", "accept-encoding")
+            return Scripted("v\(number)", fields).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        _ = try await client.get { $0.options.decodesBody = false }
+        client.time.move(seconds: 70)
+        let stale = try await client.get(fields: fields) { $0.options.decodesBody = fields["range"] != nil }
+        #expect(stale.source == .stale && stale.status == (fields["range"] != nil ? 206 : 304))
+        try await until { client.cache.counters.stored == 2 }
+        let sent = origin.requests[1].headerFields
+        #expect(sent[.ifNoneMatch] == "\"0\"" && !sent.contains(.range) && !sent.contains(.ifRange))
+        #expect(texts([try await client.get { $0.options.decodesBody = false }]) == ["hit v1"])
+        #expect(client.cache.entryCount == 1)
+    }
+
     /// Only the request that began it counts.
     @Test(
         "A refresh in the background adds nothing to the counters of requests",
