@@ -17,10 +17,18 @@ package final class ReadableFile: Sendable {
     package let length: Int64
     private let work = SerialWork(on: ThreadPool.files)
 
-    private init(_ path: String) throws(FileFault) {
+    /// - Parameter lockLimit: The longest wait for the lock of the file; nil for no lock.
+    private init(_ path: String, lockLimit: Duration? = nil) throws(FileFault) {
         // A pipe without a writer would block the call.
         let descriptor = Self.openedForReading(path)
         guard descriptor >= 0 else { throw FileFault(path, errno) }
+        do throws(FileFault) {
+            // The length is that of the complete bytes only when nothing writes them in place.
+            if let lockLimit { try ReplacedFile.lock(descriptor, of: path, isShared: true, waiting: lockLimit) }
+        } catch {
+            close(descriptor)
+            throw error
+        }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
@@ -60,8 +68,15 @@ package final class ReadableFile: Sendable {
     }
 
     /// Returns the first bytes of a file: `limit` bytes, or all of a shorter file. It waits for the disk.
-    package static func contents(of path: String, upTo limit: Int = .max) throws(FileFault) -> [UInt8] {
-        let file = try ReadableFile(path)
+    /// - Parameter lockLimit: The longest wait for another process that writes the file in place; nil for
+    ///   ``ReplacedFile/lockLimit``.
+    package static func contents(
+        of path: String,
+        upTo limit: Int = .max,
+        waiting lockLimit: Duration? = nil
+    ) throws(FileFault) -> [UInt8] {
+        let file = try ReadableFile(path, lockLimit: lockLimit ?? ReplacedFile.lockLimit)
+        defer { ReplacedFile.unlock(file.descriptor) }
         var bytes: [UInt8] = []
         while bytes.count < file.length, bytes.count < limit { bytes += try file.readNow(at: Int64(bytes.count)) }
         return Array(bytes.prefix(limit))

@@ -172,9 +172,10 @@ struct CookieFile: Sendable {
     }
 
     /// Returns the cookies of the file; none when it does not exist.
+    /// - Parameter limit: The longest wait for another process that writes the file in place.
     /// - Throws: ``HTTPDNSClient/CookieJar/FileError``.
-    func read() throws(HTTPDNSClient.CookieJar.FileError) -> Content {
-        guard let bytes = try contents() else { return Content() }
+    func read(waiting limit: Duration = ReplacedFile.lockLimit) throws(HTTPDNSClient.CookieJar.FileError) -> Content {
+        guard let bytes = try contents(waiting: limit) else { return Content() }
         return try CookieFileFormat.cookies(in: bytes, of: path)
     }
 
@@ -190,7 +191,7 @@ struct CookieFile: Sendable {
         }
     }
 
-    private func contents() throws(HTTPDNSClient.CookieJar.FileError) -> [UInt8]? {
+    private func contents(waiting limit: Duration) throws(HTTPDNSClient.CookieJar.FileError) -> [UInt8]? {
         // A pipe without a writer would block the call.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -198,6 +199,12 @@ struct CookieFile: Sendable {
             throw .init(.unreadable, path, nil, systemErrorText(errno))
         }
         defer { close(descriptor) }
+        do throws(FileFault) {
+            try ReplacedFile.lock(descriptor, of: path, isShared: true, waiting: limit)
+        } catch {
+            throw .init(.unreadable, path, nil, error.reason)
+        }
+        defer { ReplacedFile.unlock(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw .init(.unreadable, path, nil, "it is no regular file")

@@ -88,7 +88,11 @@ extension SnapshotFile {
     /// Returns the bytes of the file, if only this process's user can have written them; nil when there is no file.
     ///
     /// It reads at most `maximumBytes`, and no part of a larger file. Neither a pipe nor a device can block it.
-    func contents(maximumBytes: Int) throws(HTTPDNSResolutionStoreError) -> [UInt8]? {
+    /// - Parameter limit: The longest wait for another process that writes the file in place.
+    func contents(
+        maximumBytes: Int,
+        waiting limit: Duration = ReplacedFile.lockLimit
+    ) throws(HTTPDNSResolutionStoreError) -> [UInt8]? {
         if let fault { throw failure(.notReadable, fault) }
         guard let descriptor = OpenDescriptor(open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
         else {
@@ -97,6 +101,12 @@ extension SnapshotFile {
             guard systemError != ELOOP else { throw symbolicLink(.unsafePermissions) }
             throw failure(.notReadable, systemError: systemError, during: "it cannot be opened")
         }
+        do throws(FileFault) {
+            try ReplacedFile.lock(descriptor.number, of: path, isShared: true, waiting: limit)
+        } catch {
+            throw failure(.notReadable, error.reason)
+        }
+        defer { ReplacedFile.unlock(descriptor.number) }
         var status = stat()
         guard fstat(descriptor.number, &status) == 0 else {
             throw failure(.notReadable, systemError: errno, during: "its status cannot be read")

@@ -144,9 +144,10 @@ package final class ReplacedFile: Sendable {
 
     /// Renames the file to its path, in one step, once it is on the disk. It may wait for that. A file that is a mount
     /// of its own is written in place, which a loss of power can interrupt.
+    /// - Parameter limit: The longest wait for another process that reads such a file or writes it.
     /// - Returns: The path, with its number if there is one.
     @discardableResult
-    package func finish() throws(FileFault) -> String {
+    package func finish(waiting limit: Duration = ReplacedFile.lockLimit) throws(FileFault) -> String {
         // Otherwise a loss of power could leave the name with an empty file.
         let failure = fsync(descriptor) == 0 ? nil : FileFault(path, errno)
         // A file that was abandoned while the disk was at work gets no name.
@@ -159,7 +160,7 @@ package final class ReplacedFile: Sendable {
                 if mounted < 0, rename(temporary, path) == 0 { return path }
                 // A system without /proc tells only now that the file is a mount.
                 guard mounted >= 0 || errno == EBUSY || errno == EXDEV else { throw FileFault(path, errno) }
-                try writeInPlace()
+                try writeInPlace(waiting: limit)
                 unlink(temporary)
                 return path
             case .creating:
@@ -175,9 +176,11 @@ package final class ReplacedFile: Sendable {
 
     /// Writes the complete bytes into the file at the path. Where the file system can reserve the space, a full disk
     /// leaves the earlier bytes.
-    private func writeInPlace() throws(FileFault) {
+    private func writeInPlace(waiting limit: Duration) throws(FileFault) {
         let target = mounted >= 0 ? mounted : try Self.opened(path, isPrivate: isPrivate)
         defer { if target != mounted { close(target) } }
+        try Self.lock(target, of: path, isShared: false, waiting: limit)
+        defer { Self.unlock(target) }
         var status = stat()
         guard fstat(target, &status) == 0 else { throw FileFault(path, errno) }
         let length = length
@@ -247,9 +250,35 @@ package final class ReplacedFile: Sendable {
         unlock()
     }
 
-    /// Frees the part for the next download. Closing alone would not: a process that this one just forked has the same
-    /// lock until it runs its program (`flock(2)`).
-    private func unlock() { flock(descriptor, LOCK_UN) }
+    /// Frees the part for the next download.
+    private func unlock() { Self.unlock(descriptor) }
+
+    /// The longest wait for the lock of a file. Its holder does nothing else than to read or write the file.
+    package static let lockLimit = Duration.seconds(5)
+
+    /// Locks an open file while it is read, or written in place (`flock(2)`): a reader gets no part of new bytes, and
+    /// two writers do not mix theirs. On a file system without such locks it does nothing.
+    /// - Parameter isShared: Whether others may read meanwhile.
+    /// - Throws: ``FileFault`` when another process has the file for the whole time.
+    package static func lock(
+        _ descriptor: Int32,
+        of path: String,
+        isShared: Bool,
+        waiting limit: Duration
+    ) throws(FileFault) {
+        let end = SystemTimeSource().now() + limit
+        while flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { return }
+            guard SystemTimeSource().now() < end else {
+                throw FileFault(path, "another process is \(isShared ? "" : "reading or ")writing it")
+            }
+            poll(nil, 0, 10)
+        }
+    }
+
+    /// Ends a lock. Closing alone would not: a process that this one just forked has the same lock until it runs its
+    /// program (`flock(2)`).
+    package static func unlock(_ descriptor: Int32) { flock(descriptor, LOCK_UN) }
 
     /// Removes files of writers that ended before they completed. Failures are ignored, because nothing depends on the
     /// removal.

@@ -3,9 +3,12 @@
 
 import Foundation
 import Glibc
-import HTTPDNS
+import HTTPDNSPrimitives
 import ServerRig
 import Testing
+
+@testable import HTTPDNS
+@testable import HTTPDNSCore
 
 /// A process that is forked has the same open files until it runs its program. A duplicate descriptor has the same effect.
 @Suite("Locks of files and folders")
@@ -44,6 +47,28 @@ struct FileLockTests {
         }
         #expect(throws: Never.self) { try continuedFile() }
         withExtendedLifetime(file) {}
+    }
+
+    @Test("A file is not read while another process writes it in place")
+    func readers() throws {
+        let path = try folder.write("# httpdns-cookies 1\n", to: "a")
+        chmod(path, 0o600)
+        let readers: [@Sendable () throws -> Void] = [
+            { _ = try ReadableFile.contents(of: path, waiting: .zero) },
+            { _ = try CookieFile(path, .init()).read(waiting: .zero) },
+            { _ = try SnapshotFile(path: path).contents(maximumBytes: 100, waiting: .zero) },
+        ]
+        let other = open(path, O_WRONLY)
+        defer { close(other) }
+        try #require(flock(other, LOCK_EX) == 0)
+        for read in readers {
+            let error = #expect(throws: (any Error).self) { try read() }
+            #expect(error.map { "\($0)".contains("another process is writing it") } == true)
+        }
+        flock(other, LOCK_UN)
+        for read in readers { try read() }
+        // No reader keeps its lock.
+        #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
     }
 
     @Test("A folder is free once its owner is released, also beside a fork")

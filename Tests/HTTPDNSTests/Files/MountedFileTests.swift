@@ -103,6 +103,30 @@ struct MountedFileTests {
         #expect(try folder.names == ["a"] && folder.read("a") == "old")
     }
 
+    /// A lock belongs to the open file, so that this process can stand for another one.
+    @Test("A mounted file that another process reads or writes is not written meanwhile")
+    func locked() throws {
+        try folder.write("old", to: "a")
+        let mount = try BindMount(folder.path("a"))
+        defer { withExtendedLifetime(mount) {} }
+        let other = open(folder.path("a"), O_RDONLY)
+        defer { close(other) }
+        try #require(flock(other, LOCK_SH) == 0)
+        let refused = try ReplacedFile(folder.path("a"))
+        try refused.append(Array("lost".utf8))
+        let fault = #expect(throws: FileFault.self) { try refused.finish(waiting: .zero) }
+        #expect(fault?.reason == "another process is reading or writing it")
+        #expect(try folder.names == ["a"] && folder.read("a") == "old")
+        flock(other, LOCK_UN)
+        let file = try ReplacedFile(folder.path("a"))
+        try file.append(Array("new".utf8))
+        try file.finish(waiting: .zero)
+        #expect(folder.read("a") == "new")
+        // The file is still open.
+        #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+        withExtendedLifetime(file) {}
+    }
+
     private func rights(of name: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: folder.path(name))[.posixPermissions] as? Int
     }
