@@ -137,7 +137,7 @@ struct RequestMetricsTests {
         let measured = try await MeasuredClient {
             $0.responseCaching = CountingCache(removals: ["evicted": 3, "damaged": 0])
         }
-        let lost = Lock(2)
+        let lost = Lock(0)
         let recording = measured.client.recordCalls(bodyLimit: 0, lost: { ["file": lost.withLock { $0 }] }) { _, _ in }
         let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
         export.add(measured.client)
@@ -148,6 +148,28 @@ struct RequestMetricsTests {
         recording.stop()
         export.add(measured.client)
         #expect(measured.count("httpdns.monitor.lost", "file") == 7)
+        try await measured.end()
+    }
+
+    /// Monitors of one client, one after the other, may have the same files or other ones.
+    @Test("Lost records are counted from the start of each monitor to its end")
+    func lossesOfSeveralMonitors() async throws {
+        let measured = try await MeasuredClient()
+        let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
+        let lost = Lock(["first": 3])
+        for (files, change, sum) in [("first", 4, 4), ("second", 2, 6), ("first", 0, 6), ("second", 1, 7)] {
+            let recording = measured.client.recordCalls(
+                bodyLimit: 0,
+                lost: { ["file": lost.withLock { $0[files, default: 0] }] },
+                { _, _ in }
+            )
+            lost.withLock { $0[files, default: 0] += change }
+            export.add(measured.client)
+            #expect(measured.count("httpdns.monitor.lost", "file") == Int64(sum))
+            // Those before the next start are of no recorder.
+            for _ in 0..<2 { recording.stop() }
+            lost.withLock { $0[files, default: 0] += 10 }
+        }
         try await measured.end()
     }
 

@@ -15,6 +15,8 @@ final class CallObservers: Sendable {
     private struct State {
         var recordings: [HTTPDNSClient.CallRecording] = []
         var queues: [RequestEventQueue] = []
+        /// The records that recorders which have stopped had lost.
+        var lost: [String: Int] = [:]
         var isEnding = false
     }
 
@@ -50,14 +52,21 @@ final class CallObservers: Sendable {
         return recording
     }
 
-    /// The records that recorders have lost so far, by the place that did not take them.
+    /// The records that recorders have lost from their start to their end, by the place that did not take them.
     var lostRecords: [String: Int] {
-        let recordings = state.withLock { $0.recordings }
-        return recordings.reduce(into: [:]) { sum, recording in sum.merge(recording.lost(), uniquingKeysWith: +) }
+        let (recordings, lost) = state.withLock { ($0.recordings, $0.lost) }
+        return recordings.reduce(into: lost) { sum, recording in sum.merge(recording.lost(), uniquingKeysWith: +) }
     }
 
     private func remove(_ recording: HTTPDNSClient.CallRecording) {
-        change { state in state.recordings.removeAll { $0 === recording } }
+        let lost = recording.lost()
+        change { state in
+            // A second stop adds nothing.
+            guard state.recordings.contains(where: { $0 === recording }) else { return }
+            state.recordings.removeAll { $0 === recording }
+            // The sum must not fall: an export has its differences.
+            state.lost.merge(lost, uniquingKeysWith: +)
+        }
     }
 
     func add(_ queue: RequestEventQueue) {

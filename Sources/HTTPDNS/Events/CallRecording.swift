@@ -18,7 +18,7 @@ extension HTTPDNSClient {
         private let record: @Sendable (HTTPDNSClient.CallRecord, CallDetails?) -> Void
         /// The most bytes of a response body in the details of a call; nil for a recorder without details.
         let bodyLimit: Int?
-        /// Returns the records that the recorder has lost so far, by the place that did not take them.
+        /// Returns the records that the recorder has lost since its start, by the place that did not take them.
         let lost: @Sendable () -> [String: Int]
         private let leave: @Sendable (CallRecording) -> Void
 
@@ -30,7 +30,13 @@ extension HTTPDNSClient {
         ) {
             self.record = record
             self.bodyLimit = bodyLimit
-            self.lost = lost
+            // Recorders of one client, one after the other, may have the same files.
+            let earlier = lost()
+            self.lost = {
+                lost().reduce(into: [:]) { sum, count in
+                    sum[count.key] = count.value - earlier[count.key, default: 0]
+                }
+            }
             self.leave = leave
         }
 
@@ -123,7 +129,7 @@ extension HTTPDNSClient {
     /// Adds a recorder that also gets the details of each call, as ``recordCalls(_:)`` does.
     /// - Parameters:
     ///   - bodyLimit: The most bytes of a response body in the details. There may be more where another recorder asks for them.
-    ///   - lost: Returns the records that the recorder has lost so far, by the place that did not take them.
+    ///   - lost: Returns the records that were lost so far, by the place that did not take them.
     ///   - record: Receives the records.
     package func recordCalls(
         bodyLimit: Int,
@@ -138,6 +144,7 @@ extension HTTPDNSClient {
         )
     }
 
-    /// The records that recorders of the client have lost so far, by the place that did not take them.
+    /// The records that recorders of the client have lost from their start to their end, by the place that did not take
+    /// them.
     package var lostRecords: [String: Int] { pipeline.observers.lostRecords }
 }
