@@ -42,27 +42,41 @@ enum FileContents {
         var isSteady: Bool
     }
 
-    /// Returns the bytes of a file.
-    /// - Parameters:
-    ///   - name: The name in errors; nil for its path.
-    ///   - patience: The time that a pipe's writer may take. The calling thread waits for a file system that hangs a little
-    ///     longer than that.
+    /// The reads in progress and their callers, by path: one that hangs is the only one of its file, however often the
+    /// file is needed.
+    static let reads = Lock<[String: (read: SharedRead<Reading>, callers: Int)]>([:])
+
+    /// Returns the bytes of a file as they are after the call.
+    /// - Parameter patience: The time that a pipe's writer may take. The calling thread waits for a file system that
+    ///   hangs a little longer than that.
     static func reading(
         _ path: String,
-        name: String? = nil,
         patience: Duration = SmallFile.patience
     ) throws(ConfigurationFileError) -> Reading {
-        let name = name ?? path
-        do {
-            return try SharedRead<Reading>().valueNow(within: patience + .seconds(5)) {
-                try readingNow(path, name: name, patience: patience)
+        let read = reads.withLock { reads in
+            let (read, callers) = reads[path] ?? (read: SharedRead<Reading>(), callers: 0)
+            reads[path] = (read: read, callers: callers + 1)
+            return read
+        }
+        defer {
+            reads.withLock { reads in
+                let callers = (reads[path]?.callers ?? 1) - 1
+                let isNeeded = callers > 0 || read.startedAt != nil
+                reads[path] = isNeeded ? (read: read, callers: callers) : nil
             }
+        }
+        let body = { @Sendable () throws -> Reading in try readingNow(path, name: path, patience: patience) }
+        let end = SystemTimeSource().now() + patience + .seconds(5)
+        do {
+            // One that began before may have the bytes of an earlier version.
+            if read.startedAt != nil { _ = try? read.valueNow(within: end - SystemTimeSource().now(), body) }
+            return try read.valueNow(within: end - SystemTimeSource().now(), body)
         } catch let error as ConfigurationFileError {
             throw error
         } catch SharedReadError.noThread {
-            return try readingNow(path, name: name, patience: patience)
+            return try readingNow(path, name: path, patience: patience)
         } catch {
-            throw ConfigurationFileError(name, "the configuration file cannot be read: \(error)")
+            throw ConfigurationFileError(path, "the configuration file cannot be read: \(error)")
         }
     }
 

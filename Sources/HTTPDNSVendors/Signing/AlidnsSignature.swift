@@ -64,11 +64,16 @@ struct AlidnsSignature: JSONQuerySigning {
         #endif
     }
 
-    func parameters(for host: HTTPDNSName, at seconds: Int64) async throws -> String {
+    func parameters(
+        for host: HTTPDNSName,
+        at seconds: Int64,
+        until deadline: MonotonicTime,
+        on time: any TimeSource
+    ) async throws -> String {
         #if Signing
         let word: String
         do {
-            word = try await secret.current()
+            word = try await secret.current(until: deadline, on: time)
         } catch let error as SecretError {
             throw HTTPDNSProviderError(unreadable: error)
         }

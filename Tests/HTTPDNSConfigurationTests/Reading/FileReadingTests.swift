@@ -153,6 +153,40 @@ struct FileReadingTests {
         }
     }
 
+    /// The second call does not get the bytes of a read that began before it.
+    @Test("Calls that read one hanging file share its thread, and get no older bytes", .timeLimit(.minutes(1)))
+    func sharedReading() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("pipe")
+        try #require(mkfifo(path, 0o600) == 0)
+        func waiting(_ count: Int) async throws {
+            while FileContents.reads.withLock({ $0[path]?.read })?.waiting != count {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        func send(_ text: String) async throws {
+            var writer: Int32 = -1
+            // It cannot be opened before its reader has opened it.
+            while writer < 0 {
+                try await Task.sleep(for: .milliseconds(1))
+                writer = open(path, O_WRONLY | O_NONBLOCK)
+            }
+            #expect(Glibc.write(writer, text, text.utf8.count) == text.utf8.count)
+            close(writer)
+        }
+        let first = Task { try await SerialWork().run { try FileContents.reading(path).bytes } }
+        try await waiting(1)
+        let second = Task { try await SerialWork().run { try FileContents.reading(path).bytes } }
+        try await waiting(2)
+        try await send("old")
+        #expect(try await first.value == Array("old".utf8))
+        try await waiting(1)
+        try await send("new")
+        #expect(try await second.value == Array("new".utf8))
+        let isForgotten = FileContents.reads.withLock { $0[path] == nil }
+        #expect(isForgotten)
+    }
+
     @Test("A hosts file is imported")
     func hosts() throws {
         try withFolder { folder in

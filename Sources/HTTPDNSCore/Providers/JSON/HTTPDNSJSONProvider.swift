@@ -70,13 +70,15 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let deadline = time.now() + query.timeLimit
         return try await FamilyQuestions(families: query.families, deadline: deadline, time: time).answers {
-            [service, channel, clock] family in
+            [service, channel, clock, time] family in
             let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
             let request = try await service.request(
                 for: query.host,
                 type: question.type,
                 clientSubnet: query.clientSubnet,
-                clock: clock
+                clock: clock,
+                until: deadline,
+                on: time
             )
             let reply = try await channel.reply(limit: query.timeLimit, deadline: deadline) { _ in
                 request
@@ -130,9 +132,16 @@ package protocol JSONQuerySigning: Sendable {
     func check(provider: String) throws(HTTPDNSProviderConfigurationError)
 
     /// Returns the parameters for a query for `host`, beginning with `&`.
-    /// - Parameter seconds: The time of the signature, in seconds since 1970-01-01 00:00 UTC.
-    /// - Throws: ``HTTPDNSProviderError`` when the secret cannot be read any more.
-    func parameters(for host: HTTPDNSName, at seconds: Int64) async throws -> String
+    /// - Parameters:
+    ///   - seconds: The time of the signature, in seconds since 1970-01-01 00:00 UTC.
+    ///   - deadline: The end of the wait for the file of the secret, on `time`.
+    /// - Throws: ``HTTPDNSProviderError`` when the secret cannot be read any more, or not in time; `CancellationError`.
+    func parameters(
+        for host: HTTPDNSName,
+        at seconds: Int64,
+        until deadline: MonotonicTime,
+        on time: any TimeSource
+    ) async throws -> String
 
     /// Returns whether both sign for the same account with the same source of the secret.
     func isSame(as other: any JSONQuerySigning) -> Bool

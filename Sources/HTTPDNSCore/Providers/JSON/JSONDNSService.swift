@@ -55,18 +55,28 @@ struct JSONDNSService {
     /// - Parameters:
     ///   - host: The name of the query.
     ///   - clock: The clock for a signature.
+    ///   - deadline: The end of the wait for the file of a signature's secret, on `time`.
     func request(
         for host: HTTPDNSName,
         type: DNSRecordType,
         clientSubnet: HTTPDNSAddressBlock?,
-        clock: WallClock
+        clock: WallClock,
+        until deadline: MonotonicTime,
+        on time: any TimeSource
     ) async throws -> ServiceRequest {
         // Names and subnets have no characters that need escaping in a query.
         var parameters = "name=\(host)&type=\(type.number)"
         if acceptsClientSubnet, let subnet = clientSubnet.map({ DNSClientSubnet($0).network }) {
             parameters += "&edns_client_subnet=\(subnet)"
         }
-        if let signature { parameters += try await signature.parameters(for: host, at: clock.now() / 1000) }
+        if let signature {
+            parameters += try await signature.parameters(
+                for: host,
+                at: clock.now() / 1000,
+                until: deadline,
+                on: time
+            )
+        }
         var fields = HTTPFields()
         fields[.accept] = Self.mediaType
         return ServiceRequest(method: .get, url: try location.url(adding: parameters), headerFields: fields)

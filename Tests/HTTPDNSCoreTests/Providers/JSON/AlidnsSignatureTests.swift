@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Glibc
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import HTTPDNSVendors
 import HTTPTypes
+import ServerRig
 import Testing
 
 @Suite("Alidns on an account")
@@ -94,6 +97,35 @@ struct AlidnsSignatureTests {
         let error = try #require(await scripted.error(.v4))
         #expect(error.code == .notConfigured && error.message.contains("from a closure"))
         #expect(scripted.exchange.sent.isEmpty)
+    }
+
+    /// The pool's own limit is not there when a program calls the provider.
+    @Test("A query ends at its limit while the file of its secret hangs", .timeLimit(.minutes(1)))
+    func hangingSecret() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(Self.canary, to: "secret")
+        try #require(chmod(path, 0o600) == 0)
+        let secret = HTTPDNSSecret.file(path)
+        let (clock, exchange) = (ManualClock(), ScriptedExchange { .jsonLoopback(to: $0) })
+        let provider = try HTTPDNSJSONProvider(
+            .init(name: "json", service: .alidns(account: "9999", accessKey: "test", secret: secret)),
+            exchange: exchange,
+            time: clock
+        )
+        let query = HTTPDNSProviderQuery(
+            host: try HTTPDNSName("one.test"),
+            families: .v4,
+            timeLimit: .seconds(3)
+        )
+        // A secret that was read once stays in use, until a read fails.
+        try #require(unlink(path) == 0)
+        #expect(throws: SecretError.self) { try secret.read() }
+        try #require(mkfifo(path, 0o600) == 0)
+        let answer = Task { try await provider.resolve(query) }
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(3))
+        let error = await #expect(throws: HTTPDNSProviderError.self) { try await answer.value }
+        #expect(error?.code == .timedOut && exchange.sent.isEmpty)
     }
 
     /// Identifiers that would break the query are invalid.
