@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
@@ -74,12 +75,15 @@ private struct CurlCommand {
         return "\(canonical.scheme)://\(canonical.authority)\(redactor.target(canonical.target))"
     }
 
-    private func value(of field: HTTPField) -> String {
-        guard redactor.isOn else { return field.value }
+    private func redacted(_ field: HTTPField) -> HTTPField {
+        guard redactor.isOn else { return field }
         if field.name == .referer {
-            return redactor.url(ofServer: String(field.value.prefix { $0 != "?" && $0 != "#" }))
+            let url = redactor.url(ofServer: String(field.uriReference.prefix { $0 != "?" && $0 != "#" }))
+            return HTTPField(name: field.name, value: url)
         }
-        return HTTPDNSClient.RedirectPolicy().withholds(field) ? Redactor.mark : redactor.value(of: field)
+        let isSecret = HTTPDNSClient.RedirectPolicy().withholds(field)
+        let value = isSecret ? Array(Redactor.mark.utf8) : redactor.bytes(of: field)
+        return HTTPField(name: field.name, lenientValue: value)
     }
 
     private mutating func addFields(of request: HTTPDNSClient.Request, _ canonical: HTTPDNSRewriter.CanonicalURL?) {
@@ -89,7 +93,7 @@ private struct CurlCommand {
         if let credential = canonical?.parsed.credential, !fields.contains(.authorization),
             let field = try? BasicCredential.field(for: credential)
         {
-            addField(field.name.rawName, value(of: field))
+            addField(field)
         }
         if let coding = request.body.coding, coding == .gzip { addField("Content-Encoding", coding.name) }
         if !fields.contains(.contentType), !request.body.isEmpty || request.sendsEmptyBody {
@@ -100,9 +104,9 @@ private struct CurlCommand {
     }
 
     private mutating func addField(_ field: HTTPField) {
-        let value = value(of: field)
+        let field = redacted(field)
         let isText = field.withUnsafeBytesOfValue { String(validating: $0, as: UTF8.self) != nil }
-        guard !isText, value == field.value else { return addField(field.name.rawName, value) }
+        guard !isText else { return addField(field.name.rawName, field.value) }
         // Not every sh knows $'\xNN'. A value ends with no line break, which the substitution would remove.
         let bytes = field.withUnsafeBytesOfValue { Array("\(field.name.rawName): ".utf8) + $0 }
         add("header")

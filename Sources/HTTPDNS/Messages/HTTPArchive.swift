@@ -147,11 +147,10 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
             self.value = value
         }
 
-        /// Creates the pair of a header field.
-        /// - Parameter text: The value without secrets.
-        package init(_ field: HTTPField, _ text: String) {
-            let latin1 = text == field.value ? field.latin1Text : nil
-            self.init(field.name.rawName, latin1 ?? text)
+        /// Creates the pair of a header field without secrets.
+        package init(_ field: HTTPField) {
+            let latin1 = field.latin1Text
+            self.init(field.name.rawName, latin1 ?? field.value)
             if latin1 != nil { isLatin1 = true }
         }
 

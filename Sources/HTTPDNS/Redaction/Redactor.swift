@@ -119,9 +119,10 @@ package struct Redactor: Sendable {
         var result = fields
         for (index, field) in fields.enumerated() {
             guard mayChange(field) else { continue }
-            let value = value(of: field)
+            let value = bytes(of: field)
+            let isSame = field.withUnsafeBytesOfValue { $0.elementsEqual(value) }
             // The type replaces bytes that no value may have; a record with them could not be read again.
-            if value != field.value || !HTTPField.isValidValue(value) {
+            if !isSame || !HTTPField.isValidValue(value) {
                 result[index] = HTTPField(name: field.name, value: value)
             }
         }
@@ -143,12 +144,16 @@ package struct Redactor: Sendable {
         isOn && (knownNames[name.canonicalName] ?? names.contains(name.rawName.utf8))
     }
 
-    /// Returns the value of a header field.
-    package func value(of field: HTTPField) -> String {
-        guard isOn else { return field.value }
-        if isSecret(field) { return Self.mark }
+    /// Returns the value of a header field as text.
+    package func value(of field: HTTPField) -> String { String(decoding: bytes(of: field), as: UTF8.self) }
+
+    /// Returns the value of a header field. Bytes outside secrets stay, whether or not they are UTF-8.
+    package func bytes(of field: HTTPField) -> [UInt8] {
+        if isSecret(field) { return Array(Self.mark.utf8) }
+        let value = field.withUnsafeBytesOfValue { Array($0) }
+        guard isOn else { return value }
         // The URL of a record has no fragment.
-        return texts.redacted(Self.isURL(field.name) ? String(field.value.prefix { $0 != "#" }) : field.value)
+        return texts.redacted(Self.isURL(field.name) ? Array(value.prefix { $0 != UInt8(ascii: "#") }) : value)
     }
 
     private static func isURL(_ name: HTTPField.Name) -> Bool {

@@ -189,9 +189,11 @@ struct RecordingSettings: Sendable {
     private func recorded(_ fields: HTTPFields) -> [HTTPArchive.Pair] {
         fields.compactMap { field in
             guard !options.excludedFields.contains(field.name) else { return nil }
-            let value = redactor.value(of: field)
-            let hasURL = fieldsWithURL.contains(field.name)
-            return HTTPArchive.Pair(field, hasURL ? RecordedURL.text(value, without: excludedItems) : value)
+            let redacted = HTTPField(name: field.name, lenientValue: redactor.bytes(of: field))
+            guard fieldsWithURL.contains(field.name) else { return HTTPArchive.Pair(redacted) }
+            let reference = redacted.uriReference
+            let text = RecordedURL.text(reference, without: excludedItems)
+            return HTTPArchive.Pair(text == reference ? redacted : HTTPField(name: field.name, value: text))
         }
     }
 }

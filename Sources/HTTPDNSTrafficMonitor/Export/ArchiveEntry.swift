@@ -123,7 +123,7 @@ extension HTTPArchive.Entry {
     }
 
     private static func pairs(_ fields: HTTPFields) -> [HTTPArchive.Pair] {
-        fields.map { HTTPArchive.Pair($0, $0.value) }
+        fields.map { HTTPArchive.Pair($0) }
     }
 
     /// Returns the address of an endpoint: `203.0.113.7` of `203.0.113.7:443`.

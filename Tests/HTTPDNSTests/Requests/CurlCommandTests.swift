@@ -55,13 +55,16 @@ struct CurlCommandTests {
     }
 
     @Test("A field value that is not UTF-8 keeps its bytes in any sh")
-    func rawFields() {
+    func rawFields() throws {
         var request = HTTPDNSClient.Request(url: "https://one.test/")
         request.headerFields.append(HTTPField(name: .userAgent, lenientValue: [0x4b, 0xf6, 0x6c, 0x6e, 0x25]))
         request.headerFields.append(HTTPField(name: .authorization, lenientValue: [0xf6]))
+        let name = try #require(HTTPField.Name("X-Any"))
+        request.headerFields.append(HTTPField(name: name, lenientValue: [0xf6] + Array(" token=x".utf8)))
         let command = request.curlCommand()
         #expect(command.contains(#" --header "$(printf -- 'User-Agent: K\366ln\045')" "#), "\(command)")
         #expect(command.contains("--header 'Authorization: (redacted)'"), "\(command)")
+        #expect(command.contains(#"'X-Any: \366 token\075\050redacted\051'"#), "\(command)")
         #expect(request.curlCommand(redacting: .off).contains(#""$(printf -- 'Authorization: \366')""#))
     }
 

@@ -176,6 +176,18 @@ struct RedactorTests {
         #expect(Self.redactor.fields([name: sample.text])[name] == sample.expected)
     }
 
+    /// The values are in ISO-8859-1, of which these bytes are no UTF-8.
+    @Test("The bytes of a header value outside its secrets stay")
+    func fieldBytes() throws {
+        let name = try #require(HTTPField.Name("X-Any"))
+        func value(_ secret: String) -> [UInt8] { [0xe4, 0x20] + Array("token=\"\(secret)\" d ".utf8) + [0xfc] }
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: name, value: value("x")))
+        let redacted = try #require(Self.redactor.fields(fields).first)
+        #expect(redacted.withUnsafeBytesOfValue { Array($0) } == value(Redactor.mark))
+        #expect(HTTPArchive.Pair(redacted).isLatin1 == true)
+    }
+
     private static let bodies = [
         Sample("see {\"password\":\"x\"} and token=y", "see {\"password\":\"(redacted)\"} and token=(redacted)"),
         Sample("{\"password\":\"x\"} token=y", "{\"password\":\"(redacted)\"} token=(redacted)"),
