@@ -30,8 +30,9 @@ extension HTTPDNSClient.Configuration {
 }
 
 extension HTTPDNSClient {
-    /// Whether later calls of this client are answered by the stubs of its settings. When false, they are resolved and sent as
-    /// without stubs. It does not concern other clients with the same stubs, see ``HTTPDNSStubs/isEnabled``.
+    /// Whether later calls of this client are answered by the stubs of its settings. When false, they are resolved and
+    /// sent as without stubs, also with ``HTTPDNSStubs/Unmatched/fail``. It does not concern other clients with the same
+    /// stubs, see ``HTTPDNSStubs/isEnabled``.
     public var usesStubs: Bool {
         get { usesInnermost }
         set { usesInnermost = newValue }

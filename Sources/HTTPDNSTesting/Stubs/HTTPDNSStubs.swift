@@ -60,7 +60,8 @@ public final class HTTPDNSStubs: Sendable {
         self.bodyLimit = bodyLimit
     }
 
-    /// Whether the stubs answer. When false, all requests are sent as without stubs, and are not in the history.
+    /// Whether the stubs answer. When false, all requests are sent as without stubs, also with ``Unmatched/fail``, and
+    /// are not in the history: the set is off as a whole, so that a test can run against a server.
     public var isEnabled: Bool {
         get { enabled.load(ordering: .acquiring) }
         set { enabled.store(newValue, ordering: .releasing) }
