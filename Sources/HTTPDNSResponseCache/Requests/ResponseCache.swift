@@ -311,7 +311,11 @@ extension HTTPDNSClient.ResponseCache {
         public var unavailable: UInt64 = 0
         /// The responses that were stored.
         public var stored: UInt64 = 0
-        /// The responses to GET requests that were not stored, for any reason.
+        /// The responses to GET requests that were not stored, for any reason. Beside those of the next three counters
+        /// these are: the status, `Vary: *`, no lifetime and no validator, a body that is too long, the policy
+        /// `doNotWrite`, a change of the client's settings meanwhile, a credential, a cookie or a field named by `Vary`
+        /// that a network interceptor changed, a redirect that the server of another URL answered, and
+        /// ``HTTPDNSClient/ResponseCache/Settings/mayStore``.
         public var notStored: UInt64 = 0
         /// The number of ``notStored`` with cookies in the request or the response, in the mode `shared`. A cookie jar gives all later
         /// requests of a site a cookie.

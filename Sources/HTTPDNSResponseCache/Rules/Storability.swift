@@ -21,7 +21,12 @@ enum Storability {
         case authorization
         /// `no-store`, or `private` in a shared cache.
         case directive
-        /// Its status, `Vary: *`, no lifetime and no validator, or a rule of the program.
+        /// Another reason:
+        /// - of the response: its status, `Vary: *`, no lifetime and no validator, a body that is too long, or a
+        ///   redirect that the server of another URL answered;
+        /// - of the request: another method than GET, `doNotWrite`, a change of the settings since it was made, or a
+        ///   credential, a cookie or a field named by `Vary` that a network interceptor changed;
+        /// - of the program: its `mayStore`.
         case other
     }
 
