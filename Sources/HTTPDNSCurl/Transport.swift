@@ -137,6 +137,7 @@ package final class Transport: Sendable {
         // The loop sends nothing of a request whose task was canceled before.
         if Task.isCancelled { transfer.cancel() }
         mailbox.post(.start(transfer))
+        transfer.addLateEndpoints()
         return TransferInProgress(transfer: transfer, pump: pump)
     }
 

@@ -29,7 +29,8 @@ extension Pipeline {
         }
     }
 
-    /// Sends a hop again, to the addresses of the system resolver, if no given address has accepted a connection.
+    /// Sends a hop again if no given address has accepted a connection: to the addresses of a family whose lookup took
+    /// longer, then to those of the system resolver if its route allows it.
     /// - Throws: The error, if it is another one.
     func goOn(
         _ request: HTTPDNSClient.Request,
@@ -37,7 +38,15 @@ extension Pipeline {
         after error: HTTPDNSClientError,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard error.isAboutConnection, rewritten.mayFallBack, !request.options.stopsBeforeSending else { throw error }
+        guard error.isAboutConnection else { throw error }
+        var error = error
+        do {
+            let response = try await transferToLateFamily(request, from: rewritten, after: error, context)
+            if let response { return response }
+        } catch let last as HTTPDNSClientError where last.isAboutConnection {
+            error = last
+        }
+        guard rewritten.mayFallBack, !request.options.stopsBeforeSending else { throw error }
         return try await fallBack(request, from: rewritten, after: error, context)
     }
 

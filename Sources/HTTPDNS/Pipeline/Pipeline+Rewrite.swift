@@ -48,7 +48,7 @@ extension Pipeline {
                 let deadline = context.call.firstDeadline
                 rewritten = try await rewriter.rewriteLater(request, deadline: deadline, freshAfter)
             }
-            guard admissions.isEmpty, choice.isGiven else {
+            guard admissions.isEmpty, choice.isGiven, !rewritten.content.resolution.awaitsFamily else {
                 return try await transfer(request, to: rewritten, admitted: context)
             }
             let fixed = try fixedHop(request, rewritten, context)

@@ -20,6 +20,8 @@ struct FixedHop {
     var held: HTTPDNSEndpoint?
     /// The versions that HTTPS records offer at some of the endpoints; nil when no record limits them.
     var offers: [HTTPDNSEndpoint: OfferedVersions]?
+    /// The addresses of a family whose lookup is in flight; nil when the hop has all.
+    var lateEndpoints: Task<[HTTPDNSEndpoint], Never>?
 }
 
 extension FixedHop {
@@ -57,7 +59,9 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext,
         usedSystemFallback: Bool = false
     ) async throws -> HTTPDNSClient.Response {
-        let fixed = try fixedHop(request, given, context)
+        var fixed = try fixedHop(request, given, context)
+        if case .direct = fixed.egressChoice { fixed.lateEndpoints = lateEndpoints(of: given, for: request, context) }
+        defer { fixed.lateEndpoints?.cancel() }
         let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
         let answer: HopAnswer
         // The transfer has a limit of its own for the head after a body.
@@ -255,6 +259,7 @@ extension Pipeline {
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
         transfer.offers = fixed.offers
+        transfer.lateEndpoints = fixed.lateEndpoints
         transfer.egressPath = egressPath
         transfer.order = order.order(of: content.resolution)
         transfer.avoided = context.constraints.failedEndpoint

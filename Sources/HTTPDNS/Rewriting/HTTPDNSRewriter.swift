@@ -112,6 +112,20 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         return rewritten
     }
 
+    /// Waits for the family that the addresses of a hop lack because its lookup was still in flight.
+    /// - Returns: The resolution with it; nil when there is none, and for addresses of another source or client.
+    func completedResolution(
+        of rewritten: HTTPDNSRewriter.RewrittenRequest,
+        for request: HTTPDNSClient.Request
+    ) async -> HTTPDNSResolver.Resolution? {
+        let content = rewritten.content
+        guard content.issuer === issuer,
+            let question = try? question(about: content.url.host, port: content.url.port, options: request.options),
+            let resolution = await resolver.completedResolution(for: question), resolution.source == rewritten.source
+        else { return nil }
+        return resolution
+    }
+
     /// Returns the query for the resolver.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
     func question(

@@ -107,6 +107,8 @@ package struct CachedAnswer: @unchecked Sendable {
     var directOrigin: (source: HTTPDNSResolver.Resolution.Source, counters: StripedCounters.Cells)? {
         read { header in header.pointee.origin.map { ($0.source, $0.countersMemory) } }
     }
+    /// Whether a family failed while the other one had addresses.
+    var lacksFamily: Bool { read { $0.pointee.details?.failedFamilies.isEmpty == false } }
     var httpsRecords: ServiceRoute? { read { $0.pointee.details?.httpsRecords } }
     /// The reason that there is no address, for a negative answer.
     package var negative: HTTPDNSResolver.Error? { read { $0.pointee.details?.negative } }

@@ -257,6 +257,24 @@ extension HTTPDNSResolver {
         }
     }
 
+    /// Waits for the family that a resolution lacks (``Resolution/awaitsFamily``), until its lookup ends.
+    /// - Returns: The resolution that the cache has for the query then; nil when it has none, and for a canceled task.
+    package func completedResolution(for question: HTTPDNSResolver.Query) async -> HTTPDNSResolver.Resolution? {
+        let settings = live.current
+        guard case .lookFor(let name)? = try? decide(question, by: settings) else { return nil }
+        let shard = cache.shard(for: name.key)
+        let waiter = OneShot<Delivery>()
+        if let seat = shard.state.withLock({ $0.flights.joinCompletion(name.key, waiter) }) {
+            _ = await delivery(to: waiter, timing: nil)
+            leave(seat, name.key)
+        }
+        let now = fixed.timeSource.now()
+        let known = shard.state.withLock { $0.known(name.key, by: settings.resolving, at: now) }
+        guard !Task.isCancelled, let answer = known?.answer, answer.isFresh(at: now) else { return nil }
+        // Not counted: the query was counted with its first addresses.
+        return try? use(answer, for: name, question, by: settings, at: now)
+    }
+
     /// Returns the time that a caller waits for a batch of names before its lookup gets its own query.
     ///
     /// It is half of the caller's limit, and no longer than for providers that the lookup itself would query.
@@ -383,6 +401,12 @@ extension HTTPDNSResolver {
         resolution.isCached = true
         resolution.generation = name.generation
         if life <= 0, answer.isStale(at: now) { resolution.isStale = true }
+        if answer.lacksFamily {
+            // The lookup may have ended since the answer was delivered.
+            resolution.awaitsFamily = cache.shard(for: name.key).state.withLock { state in
+                state.flights.isCompleting(name.key) || state.table.find(name.key)?.lacksFamily == false
+            }
+        }
         try applyPolicy(to: &resolution, of: answer, origin, question, by: settings)
         return resolution
     }

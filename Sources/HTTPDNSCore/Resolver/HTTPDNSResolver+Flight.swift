@@ -308,12 +308,14 @@ extension HTTPDNSResolver {
         flightBudget.giveBack(1)
         if case .answer = outcome, landed.isCurrent { noteUnsaved() }
         report(landed, outcome, inquiry, isRefresh: isRefresh, at: now)
+        // Before the waiters resume: the resolution tells them about that lookup.
+        askForLateFamily(landed, inquiry, at: now)
         let delivery = delivery(of: outcome, landed.known, key)
         for waiter in landed.waiters { waiter.deliver(delivery) }
-        askForLateFamily(landed, inquiry, at: now)
     }
 
-    /// Queries a family again that had no answer in time, once: requests do not wait for it, and the next one has it.
+    /// Queries a family again that had no answer in time, once. Requests begin without it, and can add it to their race
+    /// (``completedResolution(for:)``).
     private func askForLateFamily(_ landed: Landed, _ inquiry: UpstreamLookup, at now: MonotonicTime) {
         guard landed.isCurrent, !inquiry.completesAnswer, inquiry.route?.usesHTTPSRecords != true,
             let known = landed.known, known.isFamilyLate, known.familyFailures == 1, now < known.expiresAt

@@ -156,7 +156,8 @@ extension HTTPDNSResolver {
         }
         do throws(HTTPDNSResolver.Error) {
             guard let resolution = try use(finding, for: name, query, by: settings, at: now) else { return nil }
-            if case .fresh(let answer) = finding {
+            // The next use of the answer checks again whether that lookup is in flight.
+            if case .fresh(let answer) = finding, !resolution.awaitsFamily {
                 noteDirectUse(of: answer, as: resolution, name, query, by: settings)
             }
             return concluded(resolution, name, by: settings)

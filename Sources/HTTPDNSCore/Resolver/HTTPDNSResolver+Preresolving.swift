@@ -151,6 +151,7 @@ extension HTTPDNSResolver {
             state.flights.open(
                 inquiry.key,
                 epoch: inquiry.settings.epoch,
+                onOwnThreads: CallWork.executor != nil,
                 isPartial: inquiry.completesAnswer,
                 at: now,
                 mayStart: flightBudget.take

@@ -114,14 +114,35 @@ struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendabl
         return (Seat(flight: flight, waiter: waiterID), true)
     }
 
+    /// Returns whether a lookup in flight only adds families to the answer for a key.
+    func isCompleting(_ key: Key) -> Bool {
+        guard let flight = current[key] else { return false }
+        return flights[flight]?.isPartial == true
+    }
+
+    /// Adds a waiter to the lookup that only adds families to the answer for a key.
+    /// - Parameter onOwnThreads: Whether the caller is a blocking call.
+    /// - Returns: Nil when there is no such lookup that the caller may wait for.
+    mutating func joinCompletion(_ key: Key, _ waiter: Waiter, onOwnThreads: Bool = CallWork.executor != nil) -> Seat? {
+        guard let flight = current[key], flights[flight]?.isPartial == true,
+            !onOwnThreads || flights[flight]?.isOnOwnThreads == true
+        else { return nil }
+        lastNumber += 1
+        let waiterID = WaiterID(number: lastNumber)
+        flights[flight]?.waiters[waiterID] = waiter
+        return Seat(flight: flight, waiter: waiterID)
+    }
+
     /// Opens a lookup without waiters, for later queries.
     /// - Parameters:
+    ///   - onOwnThreads: Whether its task runs on the threads of a blocking call.
     ///   - inBatch: Whether its answer is expected from a batch of names, and not from its own query.
     ///   - isPartial: Whether its result only adds families to a cached answer within its lifetime.
     /// - Returns: Nil when there is one for the key already, or no further one may start.
     mutating func open(
         _ key: Key,
         epoch: UInt16 = 0,
+        onOwnThreads: Bool = false,
         inBatch: Bool = false,
         isPartial: Bool = false,
         at now: MonotonicTime,
@@ -135,6 +156,7 @@ struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendabl
             epoch: epoch,
             startedAt: now,
             isPartial: isPartial,
+            isOnOwnThreads: onOwnThreads,
             isBegun: !inBatch,
             landsAnyway: true
         )

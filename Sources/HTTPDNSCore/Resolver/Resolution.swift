@@ -76,6 +76,9 @@ extension HTTPDNSResolver {
         public var isStale = false
         /// Whether ``offers`` limits the versions of a connection: one comparison for each request without HTTPS records.
         package internal(set) var limitsVersions = false
+        /// Whether a family is missing because its lookup was still in flight (RFC 8305 section 3); see
+        /// ``HTTPDNSResolver/completedResolution(for:)``.
+        package internal(set) var awaitsFamily = false
 
         /// Creates a resolution.
         public init(endpoints: [HTTPDNSEndpoint], source: Source) {

@@ -144,6 +144,13 @@ struct Race: Equatable {
     /// Appends an attempt, for an endpoint that is tried once more.
     mutating func extend() { attempts.append(.waiting) }
 
+    /// Appends attempts, for endpoints that became known during the race. One begins now if the delay of the latest
+    /// attempt has passed.
+    mutating func extend(by count: Int) -> Step {
+        attempts += [Attempt](repeating: .waiting, count: count)
+        return winner == nil && isLatestOverdue ? next() : .nothing
+    }
+
     /// Notes that the request has had no response for too long, and is sent once more in parallel.
     mutating func hedge(besides index: Int) -> Step {
         guard winner == nil || winner == index, attempts[index] == .won || attempts[index] == .sent else {
@@ -213,6 +220,23 @@ final class RaceRun {
         endpoints.append(endpoint)
         handles.append(nil)
         race.extend()
+    }
+
+    /// Adds endpoints that became known during the race. They alternate with those that wait for their attempt
+    /// (RFC 8305 section 4).
+    func add(_ late: [HTTPDNSEndpoint]) -> Race.Step {
+        var first = late.filter { !endpoints.contains($0) }[...]
+        let waiting = race.attempts.indices.filter { race.attempts[$0] == .waiting }
+        var second = waiting.map { endpoints[$0] }[...]
+        let (start, count) = (endpoints.count, first.count)
+        endpoints += first
+        handles += [EasyHandle?](repeating: nil, count: count)
+        for index in waiting + Array(start..<endpoints.count) {
+            guard let endpoint = first.popFirst() ?? second.popFirst() else { break }
+            endpoints[index] = endpoint
+            swap(&first, &second)
+        }
+        return race.extend(by: count)
     }
 
     /// The attempts that have failed so far.

@@ -35,6 +35,14 @@ extension TransportLoop {
         follow(run.race.begin(), of: run)
     }
 
+    /// Adds endpoints that became known during a race, unless it is decided.
+    func add(_ late: [HTTPDNSEndpoint], to transfer: Transfer) {
+        guard let run = transfer.race, run.race.winner == nil, !run.race.isHedged else { return }
+        let step = run.add(late)
+        transfer.notes?.note(order: run.endpoints)
+        follow(step, of: run)
+    }
+
     func follow(_ step: Race.Step, of run: RaceRun) {
         if let index = step.withdraws, let handle = run.handles[index] {
             run.handles[index] = nil

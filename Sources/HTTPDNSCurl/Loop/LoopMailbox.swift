@@ -10,6 +10,8 @@ internal import Synchronization
 enum LoopJob: Sendable {
     case start(Transfer)
     case cancel(Transfer)
+    /// Adds endpoints to the race of a transfer.
+    case add([HTTPDNSEndpoint], to: Transfer)
     /// Ends a transfer whose response body is not wanted any more.
     case endUnread(Transfer)
     case resumeReading(Transfer)

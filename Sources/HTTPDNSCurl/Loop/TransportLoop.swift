@@ -209,6 +209,8 @@ final class TransportLoop {
                 start(transfer)
             case .cancel(let transfer):
                 cancel(transfer)
+            case .add(let endpoints, to: let transfer):
+                add(endpoints, to: transfer)
             case .endUnread(let transfer):
                 endUnread(transfer)
             case .resumeReading(let transfer):
@@ -242,7 +244,7 @@ final class TransportLoop {
             return resumeLater(transfer.deliver(end: .failure(failure)))
         }
         let endpoints = transfer.request.endpoints
-        if endpoints.count > 1 {
+        if endpoints.count > 1 || transfer.request.lateEndpoints != nil {
             startRace(transfer)
         } else if let endpoint = endpoints.first {
             begin(transfer, at: endpoint, nil, index: -1)

@@ -39,7 +39,7 @@ final class Transfer: @unchecked Sendable {
     /// The easy handle that carries the transfer; `nil` before its start, while its endpoints race, and after its end. Loop
     /// thread only.
     var handle: EasyHandle?
-    /// The race of its endpoints; `nil` with a single endpoint. Loop thread only.
+    /// The race of its endpoints; `nil` with a single endpoint that no late ones can join. Loop thread only.
     var race: RaceRun?
     /// The number of times that the request was sent, in all attempts. Loop thread only.
     var sendings = 0
@@ -86,6 +86,15 @@ final class Transfer: @unchecked Sendable {
         var request = request
         request.permit = response.withLock { $0.takePermit() }
         return request
+    }
+
+    /// Passes the endpoints whose lookup is in flight to the loop, as soon as they are known.
+    func addLateEndpoints() {
+        guard let late = request.lateEndpoints else { return }
+        CallWork.detached { [self] in
+            let endpoints = await late.value
+            if !endpoints.isEmpty { mailbox.post(.add(endpoints, to: self)) }
+        }
     }
 
     /// Cancels the transfer, from any thread and at any time. The waiting caller gets `CancellationError` from the loop.

@@ -15,6 +15,9 @@ package struct TransferRequest: Sendable {
     /// established connection.
     package var endpoints: [HTTPDNSEndpoint]
     package var order = EndpointOrder.given
+    /// The endpoints of a family whose lookup is in flight. They join the race as soon as they are known, unless it is
+    /// decided (RFC 8305 section 3); `nil` for none. The owner of the request cancels the task after the transfer.
+    package var lateEndpoints: Task<[HTTPDNSEndpoint], Never>?
     /// The egress path to the endpoints: proxy, Unix socket or local address; `nil` for direct connections.
     package var egressPath: EgressPath?
     package var limits: TransferLimits

@@ -130,6 +130,19 @@ struct FlightTableTests {
         #expect(table.land(flight)?.isCurrent == false)
     }
 
+    @Test("The lookup of a missing family has waiters of its own")
+    func completion() {
+        var table = Table()
+        let flight = table.open("a", isPartial: true, at: start, mayStart: { true })!
+        #expect(table.isCompleting("a") && !table.isCompleting("b"))
+        #expect(table.joinCompletion("a", 1, onOwnThreads: true) == nil)
+        let left = table.joinCompletion("a", 2, onOwnThreads: false)!
+        _ = table.joinCompletion("a", 3, onOwnThreads: false)
+        #expect(table.leave(left) == (false, nil))
+        #expect(table.land(flight)?.waiters == [3])
+        #expect(!table.isCompleting("a") && table.joinCompletion("a", 4, onOwnThreads: false) == nil)
+    }
+
     @Test("Ending everything returns all waiters and all work")
     func removesAll() {
         var table = Table()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCurl
@@ -40,6 +41,30 @@ struct RaceTests {
         var single = Race(count: 1)
         _ = single.begin()
         #expect(single.failed(0) == Race.Step(isLost: true))
+    }
+
+    @Test("An endpoint that is known late begins when the latest attempt is overdue")
+    func knownLate() {
+        var race = Race(count: 1)
+        _ = race.begin()
+        #expect(race.extend(by: 1) == .nothing)
+        #expect(race.delayPassed(0, hasConnection: true) == Race.Step(begins: 1))
+        #expect(race.delayPassed(1, hasConnection: true) == .nothing)
+        #expect(race.extend(by: 1) == Race.Step(begins: 2))
+        #expect(race.passesGate(2))
+        #expect(race.extend(by: 1) == .nothing, "the race is decided")
+    }
+
+    @Test("Endpoints that are known late alternate with those that were not tried yet")
+    func alternating() throws {
+        let endpoints = [UInt8](1...5).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, $0), port: 80) }
+        let request = TransferRequest(url: try ParsedURL("http://one.test/"), endpoints: Array(endpoints[..<3]))
+        let transfer = Transfer(request, mailbox: LoopMailbox(TransportConfiguration()))
+        let run = RaceRun(transfer, endpoints: Array(endpoints[..<3]), startedAt: 0)
+        _ = run.race.begin()
+        #expect(run.add(Array(endpoints[2...])) == .nothing)
+        #expect(run.endpoints == [0, 3, 1, 4, 2].map { endpoints[$0] })
+        #expect(run.race.attempts == [.running, .waiting, .waiting, .waiting, .waiting])
     }
 
     /// What happens to the others is of no interest.

@@ -64,6 +64,28 @@ struct TransportRaceTests {
         withExtendedLifetime(hole) {}
     }
 
+    /// The lookup ends before the delay of the race has passed, or afterwards.
+    @Test("An address that is known late is tried beside a black-holed one", arguments: [false, true])
+    func knownLate(isOverdue: Bool) async throws {
+        let hole = try BlackHole()
+        let good = try server("127.0.0.2")
+        let transport = transport()
+        var post = try request([(hole.address, hole.port)], method: .post, body: .bytes([1])) {
+            $0.connect = .seconds(60)
+        }
+        let late = try request([(good.address, good.port)]).endpoints
+        post.lateEndpoints = Task {
+            while isOverdue, !transport.endpointRecords.contains(where: { $0.state == .suspect }) {
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+            return late
+        }
+        let response = try await transport.fetch(post)
+        #expect(response.endpoint == late[0] && response.failedAttempts.isEmpty)
+        #expect(good.count(of: "POST") == 1)
+        withExtendedLifetime(hole) {}
+    }
+
     @Test("A delay without end waits for a failure")
     func endlessDelay() async throws {
         let good = try server("127.0.0.2")

@@ -6,6 +6,7 @@ import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import ServerRig
 import Testing
 
 /// The system path for a provider's addresses that cannot be connected to, over a scripted wire.
@@ -40,6 +41,86 @@ struct ConnectionFallbackTests {
         rig.system.answer(.success(system), for: try HTTPDNSName("one.test"))
         rig.system.answer(.success([Self.good]), for: try HTTPDNSName("map.test"))
         return rig
+    }
+
+    /// A provider whose IPv6 addresses come late: its first answer lacks them, and the second one waits for the gate.
+    private struct LateProvider: HTTPDNSProvider {
+        static let address = HTTPDNSAddress(family: .v6, high: 0x2001_0db8_0000_0000, low: 7)
+
+        let name = "scripted"
+        let gate: Gate
+
+        func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+            let life = Duration.seconds(3600)
+            guard query.families == .v6 else {
+                return HTTPDNSProviderAnswer(
+                    v4: .addresses([ConnectionFallbackTests.sick], timeToLive: life, canonicalName: nil),
+                    v6: .failed(HTTPDNSProviderError(code: .timedOut, message: "no answer in time"))
+                )
+            }
+            await gate.passage()
+            return HTTPDNSProviderAnswer(v6: .addresses([Self.address], timeToLive: life, canonicalName: nil))
+        }
+    }
+
+    /// A rig with such a provider, while the system knows an address that is good as well.
+    private func lateRig(_ gate: Gate, wire: ScriptedWire) throws -> Rig {
+        let rig = try Rig(wire: wire) {
+            $0.resolver.providers = [LateProvider(gate: gate)]
+            $0.resolver.routes = [
+                HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system), families: .both)
+            ]
+            $0.timeouts.connect = .seconds(60)
+        }
+        rig.system.answer(.success([Self.good]), for: try HTTPDNSName("one.test"))
+        return rig
+    }
+
+    /// The lookup of the late family ends after the refusal.
+    @Test("A request whose first addresses refuse goes to the family that was late")
+    func lateFamily() async throws {
+        let gate = Gate()
+        let rig = try lateRig(
+            gate,
+            wire: ScriptedWire { request, _ in
+                guard request.endpoints[0].address == ConnectionFallbackTests.sick else { return .ok(from: request) }
+                defer { gate.open() }
+                throw ConnectionFallbackTests.refused(request)
+            }
+        )
+        let response = try await rig.client.post("https://one.test/", body: .bytes([1]))
+        #expect(first(rig) == [Self.sick, LateProvider.address])
+        let exchange = try #require(response.exchanges.last)
+        #expect(!exchange.usedSystemFallback && exchange.remote.address == LateProvider.address)
+        #expect(rig.system.questions.isEmpty)
+    }
+
+    @Test("The fallback follows when the late family refuses as well, with all attempts")
+    func lateFamilyRefuses() async throws {
+        let gate = Gate()
+        gate.open()
+        let rig = try lateRig(gate, wire: ScriptedWire { request, _ in throw ConnectionFallbackTests.refused(request) })
+        let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
+        #expect(error.code == .connectFailed && error.usedSystemFallback && !error.requestMayHaveBeenSent)
+        #expect(error.attempts.map(\.endpoint.address) == [Self.sick, LateProvider.address, Self.good])
+    }
+
+    @Test("A transfer gets the addresses of the late family while it connects")
+    func lateFamilyJoins() async throws {
+        let gate = Gate()
+        let rig = try lateRig(
+            gate,
+            wire: ScriptedWire { request, _ in
+                gate.open()
+                var late = request
+                late.endpoints = await request.lateEndpoints?.value ?? []
+                guard !late.endpoints.isEmpty else { throw ConnectionFallbackTests.refused(request) }
+                return .ok(from: late)
+            }
+        )
+        let response = try await rig.client.get("https://one.test/")
+        #expect(first(rig) == [Self.sick])
+        #expect(response.exchanges.last?.remote.address == LateProvider.address)
     }
 
     private func first(_ rig: Rig) -> [HTTPDNSAddress] { rig.wire.requests.map { $0.endpoints[0].address } }
