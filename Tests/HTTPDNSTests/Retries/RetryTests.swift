@@ -132,7 +132,10 @@ struct RetryTests {
 
     /// What sees a call, and changes nothing.
     enum Watching: CaseIterable, Sendable {
-        case nothing, recorder, observer, application, network, hook
+        case nothing, recorder, observer, application, network, hook, computedHeaders
+        #if Tracing
+        case tracer
+        #endif
 
         func apply(to configuration: inout HTTPDNSClient.Configuration) {
             let around = Around { request, context, next in try await next(request, context) }
@@ -140,6 +143,10 @@ struct RetryTests {
             case .application: configuration.applicationInterceptors = [around]
             case .network: configuration.networkInterceptors = [around]
             case .hook: configuration.redirectHook = { _ in .follow }
+            case .computedHeaders: configuration.computedHeaders = { _ in [.userAgent: "computed"] }
+            #if Tracing
+            case .tracer: configuration.tracing.tracer = FieldTracer()
+            #endif
             case .nothing, .recorder, .observer: break
             }
         }
