@@ -73,6 +73,25 @@ struct DoHReplyTests {
         if let error { #expect(error.code == .badResponse) }
     }
 
+    /// As `add_header` of nginx in front of a service makes them (RFC 9110 section 8.3).
+    @Test(
+        "Of several content types of a response the last one counts",
+        arguments: [
+            (["application/dns-message", "application/dns-message"], true),
+            (["text/html", "application/dns-message"], true), (["application/dns-message", "text/html"], false),
+        ]
+    )
+    func severalContentTypes(values: [String], isAccepted: Bool) async throws {
+        let scripted = try ScriptedDoHService { sent in
+            var fields = HTTPFields()
+            for value in values { fields.append(HTTPField(name: .contentType, value: value)) }
+            return .loopback(to: sent, fields: fields)
+        }
+        let error = try await scripted.error()
+        #expect((error == nil) == isAccepted, "\(error as Any)")
+        if let error { #expect(error.code == .badResponse) }
+    }
+
     @Test(
         "No text of a response is quoted beside a URL that may have a secret in it",
         arguments: [
