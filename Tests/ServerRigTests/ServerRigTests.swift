@@ -167,6 +167,41 @@ struct ServerRigTests {
         try FileManager.default.removeItem(atPath: folder)
     }
 
+    /// Its line of ports is what a reader of the documentation works with.
+    @Test("Servers that are started by hand print their ports")
+    func startedByHand() async throws {
+        let folder = try TemporaryFolder()
+        let script = """
+            "$0" "$1/servers" --parts bind >"$1/output" & servers=$!
+            until grep -q '^ready: ' "$1/output"; do kill -0 $servers || exit 1; sleep 0.05; done
+            cat "$1/output"; grep -o '"dohPort": [0-9]*' "$1/servers/ready.json"
+            kill $servers; wait $servers
+            """
+        let start = Repository.path("Scripts/servers/start")
+        let result = try await Command("bash", ["-c", script, start, folder.path]).run()
+        #expect(result.status == 0, "\(result)")
+        let lines = result.output.split(separator: "\n")
+        try #require(lines.count == 3, "\(result)")
+        let port = lines[2].drop { !$0.isNumber }
+        #expect(lines[0].hasPrefix("BIND: https://127.0.0.1:\(port)/dns-query, dns port "), "\(result)")
+        #expect(lines[1].hasPrefix("ready: \(folder.path)/servers/ready.json has the ports"), "\(result)")
+    }
+
+    @Test(
+        "Unknown parts and options of the servers are refused by name",
+        arguments: [
+            ("--parts ngnix", "start: --parts ngnix: the parts are nginx and bind\n"),
+            ("--port 1", "start: unknown option --port\n"),
+        ]
+    )
+    func unknownWord(arguments: String, message: String) async throws {
+        let folder = try TemporaryFolder()
+        // Servers that start all the same end with the input, which is empty.
+        let words = ["\(folder.path)/servers", "--watch-stdin"] + arguments.split(separator: " ").map(String.init)
+        let result = try await Command(Repository.path("Scripts/servers/start"), words).run()
+        #expect(result.status == 2 && result.output.isEmpty && result.error == message, "\(result)")
+    }
+
     private func isZombie(_ process: Int32) -> Bool {
         let status = FileManager.default.contents(atPath: "/proc/\(process)/stat") ?? Data()
         return String(decoding: status, as: UTF8.self).contains(") Z ")

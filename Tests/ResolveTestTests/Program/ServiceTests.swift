@@ -93,6 +93,17 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 
+    @Test("The command dump names the rule that one of the program replaces")
+    func replacedRule() async throws {
+        let service = try await Service()
+        try service.client.mappings.apply { $0["map.test"] = .addresses(["203.0.113.11"]) }
+        let run = try await Program.run(["dump", "map.test", "new.test", "--socket", service.socket.path])
+        #expect(run.status == 0 && run.error.isEmpty)
+        #expect(run.output.contains(/map\.test +203\.0\.113\.11 +program \(replaces settings\)\n/), "\(run)")
+        #expect(run.output.contains(/new\.test +203\.0\.113\.10:8443 +program\n/), "\(run)")
+        await service.socket.shutdown()
+    }
+
     @Test("The JSON of dump is the client's diagnostics, limited by names and a number")
     func json() async throws {
         let service = try await Service()

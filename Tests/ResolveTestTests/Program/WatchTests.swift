@@ -40,6 +40,17 @@ struct WatchTests {
         #expect(state.texts("addresses") == ["127.0.0.2"])
     }
 
+    @Test("A watch of names notes that HTTPDNS_SOCKET has no effect on them", arguments: [false, true])
+    func socketOfTheEnvironment(isJSON: Bool) async throws {
+        let run = try await Program.run(
+            ["watch", "one.test", "--map", "one.test=127.0.0.2", "--count", "1"] + (isJSON ? ["--json"] : []),
+            environment: ["HTTPDNS_SOCKET": "/nonexistent/socket"]
+        )
+        let note = "note: HTTPDNS_SOCKET has no effect on names; --socket PATH watches them in the service\n"
+        #expect(run.status == 0 && run.error == (isJSON ? "" : note), "\(run)")
+        #expect(run.output.contains("127.0.0.2"))
+    }
+
     @Test(
         "On a terminal watch redraws its table, obeys keys and restores the terminal",
         .enabled(if: Command.find("script") != nil),
