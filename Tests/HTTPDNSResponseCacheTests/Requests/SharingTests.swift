@@ -318,6 +318,26 @@ struct SharingTests {
         gate.open()
     }
 
+    @Test("A patient request sends for the others when the time of its leader has passed")
+    func impatientLeader() async throws {
+        let (arrived, gate) = (Gate(), Gate())
+        let origin = ScriptedOrigin { request, number in
+            guard number == 0 else { return Scripted("v\(number)", CachingTests.maxAge).answer(to: request) }
+            arrived.open()
+            await gate.passage()
+            throw TransferFailure(code: .timedOut, phase: .total, message: "no response")
+        }
+        let client = try await CachedClient(origin)
+        let leader = Task { try await client.get() }
+        await arrived.passage()
+        let waiters = (0..<5).map { _ in Task { try await client.get() } }
+        await client.clock.sleepers(atLeast: 5)
+        gate.open()
+        for waiter in waiters { #expect(try await waiter.value.body == "v1") }
+        let error = await #expect(throws: HTTPDNSClientError.self) { try await leader.value }
+        #expect(error?.isCallDeadline == true && origin.count == 2)
+    }
+
     @Test("Requests that wait for a response that may not be stored are all sent")
     func notStorable() async throws {
         let (gate, arrived) = (Gate(), Gate())
@@ -462,6 +482,25 @@ struct SharingTests {
         #expect(try await other.value.source == .miss && origin.count == 2)
     }
 
+    /// The clock does not move: the 100 ms of an unread body do not pass.
+    @Test("A body that is dropped, or left in the middle, delays no other request", arguments: [false, true])
+    func leftBody(isBegun: Bool) async throws {
+        let origin = ScriptedOrigin { request, number in
+            Scripted(chunks: [Array("v".utf8), Array("\(number)".utf8)], CachingTests.maxAge).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        var response: HTTPDNSClient.Response? = try await client.client.get(CachedClient.url)
+        var iterator = isBegun ? response?.body.makeAsyncIterator() : nil
+        _ = try await iterator?.next()
+        let other = Task { try await client.get().body }
+        await client.clock.sleepers(atLeast: 2)
+        #expect(origin.count == 1)
+        // The end of the iterator is enough.
+        if isBegun { iterator = nil } else { response = nil }
+        #expect(try await other.value == "v1")
+        withExtendedLifetime(response) {}
+    }
+
     @Test("A call inside another one of its URL does not wait for it")
     func nested() async throws {
         let inner = Lock<(@Sendable () async throws -> String)?>(nil)
@@ -551,6 +590,33 @@ struct SharingTests {
         #expect(try await waiter.value.body == "v1")
         gate.open()
         #expect(try await leader.value.body == "v0")
+    }
+
+    /// The first response is another variant, and the second one does not come.
+    @Test("All waits of a request for others have one limit together")
+    func sumOfWaits() async throws {
+        let gates = [Gate(), Gate()]
+        let origin = ScriptedOrigin { request, number in
+            if number < 2 { await gates[number].passage() }
+            let fields = ["cache-control": "max-age=60", "vary": "accept"]
+            return Scripted("v\(number)", fields).answer(to: request)
+        }
+        let client = try await CachedClient(origin)
+        let first = Task { try await client.get(fields: ["accept": "a"]).body }
+        try await until { origin.count == 1 }
+        let others = (0..<2).map { _ in Task { try await client.get(fields: ["accept": "b"]).body } }
+        await client.clock.sleepers(atLeast: 2)
+        client.clock.advance(by: .seconds(3))
+        gates[0].open()
+        #expect(try await first.value == "v0")
+        // One of the others sends, and the last one waits for it.
+        try await until { origin.count == 2 && client.cache.reads.waiterCount == 1 }
+        client.clock.advance(by: .seconds(2))
+        try await until { origin.count == 3 }
+        gates[1].open()
+        var bodies: Set<String> = []
+        for other in others { bodies.insert(try await other.value) }
+        #expect(bodies == ["v1", "v2"])
     }
 }
 

@@ -59,6 +59,51 @@ struct MergedReadInterceptorTests {
         #expect(rig.client.sharedReads == 0)
     }
 
+    @Test(
+        "A call that code inside a shared request makes of its URL does not wait for it",
+        arguments: ["interceptor", "headers", "hook"]
+    )
+    func inside(code: String) async throws {
+        let holder = Lock<HTTPDNSClient?>(nil)
+        let callOnce: @Sendable () async throws -> Void = {
+            let client = holder.withLock { client in
+                defer { client = nil }
+                return client
+            }
+            _ = try await client?.get(Self.url, timeout: .seconds(60))
+        }
+        let wire = ScriptedWire { request, number in
+            guard code == "hook", number == 0 else { return .sized(request) }
+            return .sized(request, status: .found, fields: [.location: "/next"])
+        }
+        let rig = try Rig(wire: wire) { configuration in
+            configuration.mergesIdenticalReads = true
+            switch code {
+            case "interceptor":
+                configuration.networkInterceptors = [
+                    Around { request, context, next in
+                        try await callOnce()
+                        return try await next(request, context)
+                    }
+                ]
+            case "headers":
+                configuration.computedHeaders = { _ in
+                    try await callOnce()
+                    return [:]
+                }
+            default:
+                configuration.redirectHook = { _ in
+                    try await callOnce()
+                    return .follow
+                }
+            }
+        }
+        holder.withLock { $0 = rig.client }
+        #expect(try await rig.client.get(Self.url).text() == "hello")
+        #expect(rig.wire.requests.count == (code == "hook" ? 3 : 2))
+        #expect(rig.client.mergedReads == 0 && rig.client.sharedReads == 0)
+    }
+
     /// Makes two calls that an application interceptor turns into equal requests.
     /// - Returns: The number of requests that they need.
     private func requests(

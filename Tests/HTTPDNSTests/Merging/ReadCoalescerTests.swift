@@ -18,9 +18,14 @@ struct ReadCoalescerTests {
     init() { reads = Reads(clock: clock) }
 
     /// Starts a request for the key, with a limit in seconds from now.
-    private func request(_ limit: Int? = nil, order: Int8 = 0, hasWaited: Bool = false) -> Task<Reads.Turn, any Error> {
+    private func request(
+        _ limit: Int? = nil,
+        order: Int8 = 0,
+        priority: TaskPriority? = nil,
+        hasWaited: Bool = false
+    ) -> Task<Reads.Turn, any Error> {
         let end = limit.map { clock.now() + .seconds($0) }
-        return Task { [reads] in
+        return Task(priority: priority) { [reads] in
             try await reads.turn("key", order: order, head: end, body: end, hasWaited: hasWaited)
         }
     }
@@ -29,6 +34,11 @@ struct ReadCoalescerTests {
 
     /// Returns when a number of requests wait.
     private func waiters(_ count: Int) async { while reads.waiterCount != count { await Task.yield() } }
+
+    /// Returns when a number of requests lead or wait.
+    private func settled(_ count: Int) async {
+        while reads.leadCount + reads.waiterCount < count { await Task.yield() }
+    }
 
     @Test("A request that no longer waits leaves nothing with the one that it waited for")
     func noRest() async throws {
@@ -64,11 +74,11 @@ struct ReadCoalescerTests {
         #expect(reads.sharedCount == (isShared ? 3 : 0) && reads.leadCount == 0)
     }
 
-    @Test("The request with the most time takes the lead, and the others wait once more")
-    func handOver() async throws {
+    @Test("The request with the most time takes the lead, and the others wait once more", arguments: [100, nil])
+    func handOver(longest: Int?) async throws {
         let lead = try leader()
         var waiters: [Task<Reads.Turn, any Error>] = []
-        for limit in [10, 100, 50] {
+        for limit in [10, longest, 50] {
             waiters.append(request(limit))
             await self.waiters(waiters.count)
         }
@@ -81,6 +91,38 @@ struct ReadCoalescerTests {
         second.end(.abandoned)
         for waiter in [waiters[0], waiters[2]] { #expect(try await waiter.value.lead?.isShared == false) }
         #expect(try await late.value.lead?.isShared == true)
+    }
+
+    @Test("A request that has waited before sends its own one when its leader leaves")
+    func waitedBefore() async throws {
+        let lead = try leader()
+        let (before, first) = (request(100, hasWaited: true), request(50))
+        await waiters(2)
+        lead.end(.abandoned)
+        let own = try #require(try await before.value.lead)
+        #expect(!own.isShared)
+        own.end(.alone(isRemembered: false))
+        #expect(try await first.value.lead?.isShared == true)
+    }
+
+    @Test("A leader that has lost its lead has no effect on the requests that wait")
+    func formerLeader() async throws {
+        let lead = try leader()
+        lead.noteHead()
+        let end = clock.now() + .seconds(50)
+        let patient = request(100)
+        let waiter = Task { [reads] in try await reads.turn("key", order: 0, head: end, body: nil) }
+        await clock.sleepers(atLeast: 2)
+        await waiters(2)
+        lead.end(.abandoned)
+        let next = try #require(try await patient.value.lead)
+        // Its response arrives all the same. The limit for the head now counts until that of the next one.
+        lead.noteHead()
+        lead.end(.shared(1))
+        #expect(next.isShared && reads.waiterCount == 1)
+        clock.advance(by: .seconds(50))
+        #expect(try await waiter.value.isOverdue)
+        next.end(.shared(2))
     }
 
     @Test("A request whose time is over when a leader fails does not send")
@@ -140,6 +182,58 @@ struct ReadCoalescerTests {
             #expect(turn.lead?.isShared ?? true)
         }
         #expect(reads.waiterCount == 0)
+    }
+
+    @Test("A request that takes the lead keeps no more urgent one waiting")
+    func patientButLessUrgent() async throws {
+        let lead = try leader()
+        let (urgent, patient, other) = (request(10), request(100, order: -64), request(50, order: -64))
+        await waiters(3)
+        lead.end(.abandoned)
+        let next = try #require(try await patient.value.lead)
+        #expect(next.isShared && reads.waiterCount == 1)
+        let late = request()
+        await settled(3)
+        #expect(reads.leadCount == 2)
+        next.end(.shared(1))
+        #expect(try await urgent.value.lead?.isShared == false)
+        #expect(try await late.value.lead?.isShared == true)
+        guard case .shared(1) = try await other.value else {
+            Issue.record("it has not waited for the next leader")
+            return
+        }
+    }
+
+    @Test("A request of an urgent task does not wait for that of a less urgent task")
+    func taskPriority() async throws {
+        let low = request(priority: .low)
+        await settled(1)
+        let high = request(priority: .high)
+        await settled(2)
+        #expect(reads.leadCount == 2 && reads.waiterCount == 0)
+        try await low.value.lead?.end(.shared(1))
+        #expect(try await high.value.lead?.isShared == true)
+    }
+
+    /// Blocking calls may have taken all threads of the runtime.
+    @Test("A request on threads of its own waits for none on the runtime's threads")
+    func ownThreads() async throws {
+        let lead = try leader()
+        let executor = BlockingExecutor(named: "test", isOnDuty: false)
+        let task = CallWork.$executor.withValue(executor) { request() }
+        await settled(2)
+        #expect(reads.leadCount == 2 && reads.waiterCount == 0)
+        lead.end(.shared(1))
+        let own = try #require(try await task.value.lead)
+        // Others may wait for it.
+        let other = request()
+        await settled(2)
+        #expect(reads.waiterCount == 1)
+        own.end(.shared(2))
+        guard case .shared(2) = try await other.value else {
+            Issue.record("it has not waited")
+            return
+        }
     }
 
     @Test("A key of responses that are not for others is remembered for two to four minutes")
