@@ -96,6 +96,46 @@ struct ResumedDownloadTests {
         #expect(FileManager.default.contents(atPath: folder.path("a")) == Data(hasChanged ? new : old))
     }
 
+    /// The first body has no length, so that close_notify alone would tell its end. The server behind TLS has one
+    /// connection for all of the client.
+    @Test(
+        "A TLS download without a length that is cut off continues later",
+        .enabled(if: ServerRig.isAvailable([.nginx]))
+    )
+    func cutOff() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let rest = "ETag: \"v1\"\r\nContent-Range: bytes 3-4/5\r\nContent-Length: 2\r\n\r\nlo"
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n\r\nhel"),
+            .readHead,
+            .sendText("HTTP/1.1 206 Partial Content\r\n\(rest)"),
+            .hang
+        )
+        let tls = try await TLSRelay(
+            to: server.port,
+            certificate: rig.certificateFile("good.pem"),
+            key: rig.certificateFile("good.key"),
+            protocols: "http/1.1"
+        )
+        let relay = try TCPRelay(to: "127.0.0.1", port: tls.port)
+        let url = "https://resume.wild.test:\(relay.port)/"
+        try await withClient(settings { $0.trustRoots = .file(rig.certificateAuthorityFile) }) { client in
+            let error = try await refusal {
+                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) { step in
+                    if step.bytes >= 3 { relay.endConnections(resetting: false) }
+                }
+            }
+            #expect(error.code == .connectionLost && error.phase == .body, "\(error)")
+            #expect(try folder.names.contains { $0.hasSuffix(".part") } && folder.read("a") == nil)
+            let download = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+            #expect(download.bytes == 5)
+        }
+        #expect(server.text.contains("\r\nRange: bytes=3-\r\n"))
+        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
+    }
+
     /// What a server answers to the request for the rest of `hello`, of which the part has `hel`.
     struct Answer: CustomTestStringConvertible, Sendable {
         let testDescription: String

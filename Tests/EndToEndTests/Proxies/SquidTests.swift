@@ -82,6 +82,29 @@ struct SquidTests {
         #expect(Set(lines.map(\.sni)) == ["proxied.wild.test"])
     }
 
+    /// nginx sends no chunks to a client of HTTP/1.0, so that close_notify alone tells the end of the body.
+    @Test("A TLS body that is cut off in a tunnel is an error, and a whole one is not")
+    func cutOff() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(hosts: Self.known)
+        let relay = try TCPRelay(to: "127.0.0.1", port: squid.port)
+        var settings = try rig.settings(mappings: [:])
+        settings.proxy = .through(try HTTPDNSClient.Proxy("http://\(relay.address):\(relay.port)"))
+        try await withClient(settings) { client async throws in
+            var request = HTTPDNSClient.Request(url: "https://proxied.wild.test:\(rig.tlsPort)/drip?count=2&every=0")
+            request.options.versions = .http10Only
+            let whole = try await client.execute(request)
+            #expect(whole.headerFields[.contentLength] == nil)
+            #expect(try await whole.text() == "1\n2\n")
+            request.url = "https://proxied.wild.test:\(rig.tlsPort)/drip?count=3&every=60"
+            let response = try await client.execute(request)
+            let error = try await refusal {
+                for try await _ in response.body { relay.endConnections(resetting: false) }
+            }
+            #expect(error.code == .connectionLost && error.phase == .body, "\(error)")
+        }
+    }
+
     /// The whole URL goes to it.
     @Test("Squid fetches a clear-text URL without a tunnel")
     func clearText() async throws {

@@ -67,6 +67,46 @@ struct RealServerTests {
         try await client.shutdown()
     }
 
+    /// The first body has no length, so that close_notify alone would tell its end. The server behind TLS has one
+    /// connection for all of the client.
+    @Test("A TLS body without a length that is cut off is not stored")
+    func cutOff() async throws {
+        let rig = try await ServerRig.shared()
+        let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\n"
+        let server = try RawServer(
+            .readHead,
+            .sendText(head + "\r\nhel"),
+            .readHead,
+            .sendText(head + "Content-Length: 5\r\n\r\nhello"),
+            .hang
+        )
+        let tls = try await TLSRelay(
+            to: server.port,
+            certificate: rig.certificateFile("good.pem"),
+            key: rig.certificateFile("good.key"),
+            protocols: "http/1.1"
+        )
+        let relay = try TCPRelay(to: "127.0.0.1", port: tls.port)
+        let cache = HTTPDNSClient.ResponseCache.memory()
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.responseCache = cache
+        configuration.trustRoots = .file(rig.certificateAuthorityFile)
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("cut-cache.wild.test"): .addresses(["127.0.0.1"])]
+        let client = try await HTTPDNSClient(configuration: configuration)
+        let url = "https://cut-cache.wild.test:\(relay.port)/"
+        let cut = try await client.get(url)
+        let error = await #expect(throws: HTTPDNSClientError.self) {
+            for try await _ in cut.body { relay.endConnections(resetting: false) }
+        }
+        #expect(error?.code == .connectionLost && error?.phase == .body, "\(error as Any)")
+        for source in [HTTPDNSClient.CacheSource.miss, .hit] {
+            let response = try await client.get(url)
+            #expect(response.cacheSource == source)
+            #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("hello".utf8))
+        }
+        try await client.shutdown()
+    }
+
     @Test("A coded body is stored as received, and decoded for each reader")
     func coding() async throws {
         let rig = try await ServerRig.shared()
