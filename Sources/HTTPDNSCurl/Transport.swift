@@ -51,6 +51,8 @@ package struct TransportConfiguration: Sendable {
     package var closedConnections: ClosedConnections?
     /// Makes the descriptors of a loop.
     var makeWaker: @Sendable () throws(TransferFailure) -> Waker = { () throws(TransferFailure) in try Waker() }
+    /// Makes the socket of a connection from its family, type and protocol.
+    var makeSocket: @Sendable (Int32, Int32, Int32) -> (descriptor: Int32, error: Int32) = openSocket(_:_:_:)
     /// The epoll driver's system call.
     var epollControl: EpollControl = { epoll_ctl($0, $1, $2, $3) }
     /// The system call with which the loop waits; there is one in each turn.

@@ -63,7 +63,8 @@ final class LoopGroup: Sendable {
     private func loop(for origin: RaceOrigin, preferring preferred: Int?) -> Int {
         for _ in mailboxes {
             let loop = choice(for: origin, preferring: preferred)
-            if loop == 0 || mailboxes[loop].isStarted() { return loop }
+            // A lone loop starts with its first transfer, whose failure then says why it cannot.
+            if loop == 0 && startedLoops == 1 || mailboxes[loop].isStarted() { return loop }
             failed(loop, isStarted: false)
         }
         return 0

@@ -8,9 +8,10 @@
 /// - From then on the origin is spread: its requests go to the loop with the fewest transfers, and among equals to one that has
 ///   a connection to the origin. It returns home once one loop could do the work of all for ``stay``. Without that delay it would
 ///   return as soon as the others have taken half of its work, and all of it would move back and forth.
-/// - A loop starts when all started ones are busy. So a program with little traffic has one loop, however many origins it uses.
+/// - A loop starts when all started ones are busy, and none rests. So a program with little traffic has one loop, however many
+///   origins it uses.
 /// - A loop that cannot serve gets nothing for ``rest``: its transfers end immediately, and it would have the fewest. Its origins
-///   have a home among the others meanwhile.
+///   have a home among the others meanwhile. When all loops rest, they all get requests again.
 struct LoopSelection {
     /// The time for which an origin stays spread after the last time that one loop could not have done all the work.
     static let stay: Int64 = 1_000_000_000
@@ -41,8 +42,6 @@ struct LoopSelection {
     /// Notes that a loop could not start, or could not make a connection for a reason of its own.
     /// - Parameter isStarted: Whether its thread runs. Otherwise it does not count as started, if it was the last one.
     mutating func failed(_ loop: Int, isStarted: Bool, at now: Int64) {
-        // A lone loop, and the first one, are the last resort.
-        guard loop > 0 else { return }
         restEnds[loop] = now + LoopSelection.rest
         if !isStarted, loop == started - 1 { started = max(1, loop) }
     }
@@ -83,29 +82,38 @@ struct LoopSelection {
         isConnected: (Int) -> Bool
     ) -> Int {
         restEnds = restEnds.filter { now < $0.value }
-        let loops = (0..<started).filter { restEnds[$0] == nil }
-        let preferred = preferred.flatMap { restEnds[$0] == nil ? $0 : nil }
+        let loops = candidates(isConnected)
+        let preferred = preferred.flatMap { restEnds[$0] == nil || loops.contains($0) ? $0 : nil }
         let home = preferred ?? LoopSelection.home(of: origin, among: loops)
         let isHomeBusy = activity(home).isBusy(at: now)
         guard isSpread(origin, at: now) || isHomeBusy else { return home }
         if preferred != nil, !isHomeBusy { return home }
-        if started < count, restEnds[started] == nil, loops.allSatisfy({ activity($0).isBusy(at: now) }) {
-            started += 1
-        }
+        // A new loop needs descriptors itself, which a loop that rests probably lacked.
+        if started < count, !hasResting, loops.allSatisfy({ activity($0).isBusy(at: now) }) { started += 1 }
         let work = (0..<started).reduce(0) { $0 + activity($1).percent(at: now) }
         if isHomeBusy || work >= LoopActivity.busyPercent { spread(origin, at: now) }
         lastSpread = leastUsed(activity, isConnected)
         return lastSpread
     }
 
+    /// Returns the started loops that do not rest, or all when all rest. While a loop rests, the process may have no descriptor
+    /// left: then those with a connection to the origin come first, since the others could not open one.
+    private func candidates(_ isConnected: (Int) -> Bool) -> [Int] {
+        guard hasResting else { return Array(0..<started) }
+        let working = (0..<started).filter { restEnds[$0] == nil }
+        let loops = working.isEmpty ? Array(0..<started) : working
+        let connected = loops.filter(isConnected)
+        return connected.isEmpty ? loops : connected
+    }
+
     /// Returns the loop with the fewest transfers. Equal ones with a connection to the origin take turns.
     private func leastUsed(_ activity: (Int) -> LoopActivity, _ isConnected: (Int) -> Bool) -> Int {
-        let loops = (0..<started).filter { restEnds[$0] == nil }
+        let loops = candidates(isConnected)
         let least = loops.map { activity($0).transfers }.min() ?? 0
-        let candidates = loops.filter { activity($0).transfers == least }
-        guard candidates.count > 1 else { return candidates.first ?? 0 }
-        let connected = candidates.filter(isConnected)
-        let equal = connected.isEmpty ? candidates : connected
+        let idlest = loops.filter { activity($0).transfers == least }
+        guard idlest.count > 1 else { return idlest.first ?? 0 }
+        let connected = idlest.filter(isConnected)
+        let equal = connected.isEmpty ? idlest : connected
         return equal.first { $0 > lastSpread } ?? equal[0]
     }
 

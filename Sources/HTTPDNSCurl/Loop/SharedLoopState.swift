@@ -59,7 +59,7 @@ final class SharedLoopState: Sendable {
 
     /// Notes that a loop cannot serve at present.
     func loopFailed(_ loop: Int, isStarted: Bool) {
-        guard count > 1, loop > 0 else { return }
+        guard count > 1 else { return }
         failureHandler.withLock { $0 }?(loop, isStarted)
     }
 
@@ -88,6 +88,11 @@ final class SharedLoopState: Sendable {
 
     func hasConnection(to origin: RaceOrigin, on loop: Int) -> Bool {
         connections.withLock { $0[LoopOrigin(origin: origin, loop: loop)] != nil }
+    }
+
+    /// Returns whether another loop has a connection to an origin.
+    func hasConnection(to origin: RaceOrigin, besides loop: Int) -> Bool {
+        loads.indices.contains { $0 != loop && hasConnection(to: origin, on: $0) }
     }
 }
 

@@ -160,8 +160,7 @@ extension EasyHandle {
         case CURLE_COULDNT_CONNECT:
             if socketError != 0 {
                 var failure = failure(.connectFailed, .connect, "no socket: \(systemErrorText(socketError))")
-                // The first loop is the last resort: it would get the request again.
-                failure.lacksSocket = TransferFailure.isLack(socketError) && loop.mailbox.index > 0
+                failure.lacksSocket = TransferFailure.isLack(socketError) && isConnectedOnAnotherLoop
                 return failure
             }
             let number = long(CURLINFO_OS_ERRNO)
@@ -235,6 +234,11 @@ extension EasyHandle {
         default:
             return failure(.transport, phaseOfFailure, String(cString: curl_easy_strerror(code)))
         }
+    }
+
+    /// Whether another loop has a connection to the request's origin. A loop without one would lack the socket as well.
+    private var isConnectedOnAnotherLoop: Bool {
+        transfer.map { loop.mailbox.shared.hasConnection(to: RaceOrigin($0), besides: loop.mailbox.index) } ?? false
     }
 
     /// Returns whether libcurl's text is about a chunk without a size. The first is that of 7.88.1, the others are those of 8.14.1

@@ -99,7 +99,7 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
     package var curlCode: Int32 = 0
     /// The error thrown by the stream of the request body.
     package var cause: Cause?
-    /// Whether the loop could not open a socket for lack of descriptors or memory. Another loop may have a connection.
+    /// Whether the loop could not open a socket for lack of descriptors or memory, and another loop has a connection.
     package var lacksSocket = false
 
     package init(code: Code, phase: Phase, message: String) {

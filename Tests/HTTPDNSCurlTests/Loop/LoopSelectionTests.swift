@@ -90,9 +90,48 @@ struct LoopSelectionTests {
         loops.now += LoopSelection.rest
         loops.set(0, 100, transfers: 50)
         #expect(loops.loop(for: 1) == 1 && loops.selection.started == 2)
-        // The first loop is the last resort.
+    }
+
+    @Test("The first loop rests like the others, and all get requests when all rest")
+    func restingFirst() {
+        var loops = Loops(2)
+        loops.set(0, 100, transfers: 50)
+        #expect(loops.loop(for: 1) == 1 && loops.selection.started == 2)
         loops.selection.failed(0, isStarted: true, at: loops.now)
-        #expect(!loops.selection.hasResting)
+        // Its transfers end immediately, so it has the fewest.
+        loops.set(0, 0, transfers: 0)
+        loops.set(1, 60, transfers: 50)
+        let others = Set(([1] + Self.origins(100)).map { loops.loop(for: $0) })
+        #expect(others == [1])
+        loops.selection.failed(1, isStarted: true, at: loops.now)
+        let all = Set(Self.origins(100).map { loops.loop(for: $0) })
+        #expect(all == [0, 1] && loops.loop(for: 1, preferring: 1) == 1)
+        loops.now += LoopSelection.rest
+        _ = loops.loop(for: 1)
+        #expect(!loops.selection.hasResting && loops.selection.started == 2)
+    }
+
+    /// The others may have no descriptor for a new one either.
+    @Test("While a loop rests, an origin goes to a loop that has a connection to it")
+    func restingConnected() {
+        var loops = Loops(4)
+        for loop in 0..<3 {
+            loops.set(loop, 100, transfers: 50)
+            _ = loops.loop(for: 7)
+        }
+        #expect(loops.selection.started == 4)
+        for loop in 0..<4 { loops.set(loop, 0, transfers: loop == 2 ? 5 : 0) }
+        loops.connected = [2]
+        loops.selection.failed(0, isStarted: true, at: loops.now)
+        let connected = Set(([7] + Self.origins(100)).map { loops.loop(for: $0) })
+        #expect(connected == [2])
+        for loop in 1..<4 { loops.selection.failed(loop, isStarted: true, at: loops.now) }
+        loops.connected = [0]
+        let whenAllRest = Set(Self.origins(100).map { loops.loop(for: $0) })
+        #expect(whenAllRest == [0])
+        loops.now += LoopSelection.rest
+        let later = Set(Self.origins(100).map { loops.loop(for: $0) })
+        #expect(later == [0, 1, 2, 3])
     }
 
     @Test("A busy loop makes the next one start")

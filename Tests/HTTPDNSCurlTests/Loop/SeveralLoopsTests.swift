@@ -36,28 +36,55 @@ struct SeveralLoopsTests {
         load.publish(transfers: 64, connections: 0)
     }
 
-    /// The first loop has all that it needs.
-    @Test("The requests of a loop that cannot start go to one that works", arguments: [false, true])
-    func failedStart(takesTurns: Bool) async throws {
+    /// One loop has all that it needs: the first one, or the second.
+    @Test(
+        "The requests of a loop that cannot start go to one that works",
+        arguments: [(false, 1), (true, 1), (true, 2)]
+    )
+    func failedStart(takesTurns: Bool, working: Int) async throws {
         let server = try RawServer(.serve("ok"))
         let made = Lock(0)
         let transport = transport(3) {
             $0.takesLoopsInTurn = takesTurns
             $0.makeWaker = { () throws(TransferFailure) in
-                let isFirst = made.withLock { made in
+                let works = made.withLock { made in
                     made += 1
-                    return made == 1
+                    return made == working
                 }
-                guard isFirst else { throw TransferFailure.noDescriptor(EMFILE) }
+                guard works else { throw TransferFailure.noDescriptor(EMFILE) }
                 return try Waker()
             }
         }
-        // With turns this is the first loop's.
+        // With turns this is the first loop's, if that works.
         #expect(try await transport.fetch(try request(server.port)).head.status == .ok)
         if !takesTurns { makeBusy(transport.mailbox.load) }
         for _ in 0..<8 { #expect(try await transport.fetch(try request(server.port)).head.status == .ok) }
         #expect(server.connections.count == 1 && made.withLock { $0 } >= 2)
         if !takesTurns { #expect(transport.startedLoops == 1) }
+        await transport.shutdown()
+    }
+
+    /// As at the limit of open files.
+    @Test("A request without a socket asks for another loop where that has a connection")
+    func withoutSockets() async throws {
+        let servers = [try RawServer(.serve("ok")), try RawServer(.serve("ok"))]
+        let hasSockets = Lock(true)
+        let transport = transport(2) {
+            $0.makeSocket = { family, type, number in
+                hasSockets.withLock { $0 } ? openSocket(family, type, number) : (descriptor: -1, error: EMFILE)
+            }
+        }
+        let failed = Lock<[Int]>([])
+        transport.mailbox.shared.onFailure { loop, _ in failed.withLock { $0.append(loop) } }
+        // The first loop has a connection to the first server, the second loop one to the second server.
+        for server in servers { try await transport.fetch(request(server.port)) }
+        hasSockets.withLock { $0 = false }
+        for (port, isElsewhere) in [(servers[1].port, true), (servers[0].port, true), (9, false), (9, false)] {
+            let request = try request(port)
+            let failure = await #expect(throws: TransferFailure.self) { try await transport.fetch(request) }
+            #expect(failure?.code == .connectFailed && failure?.lacksSocket == isElsewhere, "\(failure as Any)")
+        }
+        #expect(failed.withLock { $0 } == [0, 1, 0, 1])
         await transport.shutdown()
     }
 
