@@ -362,7 +362,7 @@ extension EasyHandle {
     }
 
     /// Reads a line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, the version that TLS negotiated, the
-    /// refusal of a certificate's names, or an event of an HTTP/2 stream. Other lines are ignored.
+    /// refusal of a certificate's names, the failure of a handshake, or an event of an HTTP/2 stream. Other lines are ignored.
     func trace(_ line: UnsafeRawBufferPointer) {
         if stream != nil, let connection {
             guard let trace = StreamTrace(line) else { return }
@@ -382,6 +382,9 @@ extension EasyHandle {
         } else if line.begins(with: EasyHandle.keyMark) {
             let pin = line.dropFirst(EasyHandle.keyMark.utf8CodeUnitCount).prefix { $0 > 0x20 }
             serverKeyPin = String(decoding: pin, as: UTF8.self)
+        } else if phase == .securing, errorBuffer[0] != 0, let connection, let openSSL = ccurl_get_openssl(curl) {
+            // libcurl has written the error, and ends the connection when it continues.
+            connection.asksForCertificate = TLSConnection.asksForCertificate(openSSL)
         }
     }
 

@@ -183,7 +183,7 @@ extension EasyHandle {
             return .tlsSettingsRefused(curlText: curlText ?? "no reason")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_USE_SSL_FAILED:
             let text = curlText ?? "the TLS handshake failed"
-            guard EasyHandle.isAboutClientCertificate(text) else { return failure(.tlsFailed, .tls, text) }
+            guard refusesCertificate(text) else { return failure(.tlsFailed, .tls, text) }
             let refusal = "the server refused the connection (\(sentCertificate)): \(text)"
             return failure(.clientCertificateRefused, .tls, refusal)
         case CURLE_GOT_NOTHING,
@@ -206,8 +206,7 @@ extension EasyHandle {
                 return failure(.connectionLost, .body, EasyHandle.cutOff)
             }
             if let alert = tlsAlert {
-                let isRefusal = EasyHandle.isAboutClientCertificate(alert)
-                return failure(isRefusal ? .clientCertificateRefused : .tlsFailed, .tls, alert)
+                return failure(refusesCertificate(alert) ? .clientCertificateRefused : .tlsFailed, .tls, alert)
             }
             return failure(
                 .connectionLost,
@@ -311,6 +310,13 @@ extension EasyHandle {
     static func isAboutClientCertificate(_ text: String) -> Bool {
         let text = text.lowercased()
         return certificateAlerts.contains { text.contains("alert \($0)") }
+    }
+
+    /// Returns whether an alert refuses the client certificate, or its absence. Over TLS 1.2 a server that asked for one may refuse
+    /// both with handshake_failure (RFC 5246 section 7.4.6); after its request nothing is negotiated any more.
+    private func refusesCertificate(_ text: String) -> Bool {
+        if EasyHandle.isAboutClientCertificate(text) { return true }
+        return connection?.asksForCertificate == true && text.lowercased().contains("alert handshake failure")
     }
 
     /// The possible reason of a new connection's end without a response, where the server asked for a client certificate: over TLS 1.3

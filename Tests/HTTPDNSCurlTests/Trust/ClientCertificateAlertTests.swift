@@ -8,15 +8,15 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-/// Servers that refuse the client's certificate over TLS 1.3: their alert comes after the client's handshake (RFC 8446
-/// section 4.4.2).
+/// Servers that refuse the client's certificate. Over TLS 1.3 their alert comes after the client's handshake (RFC 8446 section
+/// 4.4.2), and over TLS 1.2 within it.
 @Suite(
-    "Alerts after the TLS handshake",
+    "Alerts about client certificates",
     .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
     .timeLimit(.minutes(5))
 )
 struct ClientCertificateAlertTests {
-    private static let demands = ["-tls1_3", "-Verify", "1", "-verify_return_error"]
+    private static let demands = ["-Verify", "1", "-verify_return_error"]
 
     private func fixture(_ rig: ServerRig, certificate: String?) -> TransportFixture {
         var configuration = TransportConfiguration()
@@ -32,14 +32,17 @@ struct ClientCertificateAlertTests {
 
     @Test(
         "A missing and an unknown client certificate are TLS errors with the alert's text",
-        arguments: [(nil, "certificate required"), ("stranger", "alert")] as [(String?, String)]
+        arguments: [
+            ("-tls1_3", nil, "certificate required"), ("-tls1_3", "stranger", "alert"),
+            ("-tls1_2", nil, "alert handshake failure"), ("-tls1_2", "stranger", "alert"),
+        ] as [(String, String?, String)]
     )
-    func http1(_ it: (certificate: String?, text: String)) async throws {
+    func http1(_ it: (version: String, certificate: String?, text: String)) async throws {
         let rig = try await ServerRig.shared()
         let server = try await TLSServer(
             certificate: rig.certificateFile("good.pem"),
             key: rig.certificateFile("good.key"),
-            options: Self.demands + ["-CAfile", rig.certificateFile("clients-ca.pem")]
+            options: [it.version] + Self.demands + ["-CAfile", rig.certificateFile("clients-ca.pem")]
         )
         let fixture = fixture(rig, certificate: it.certificate)
         let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1")
@@ -47,6 +50,23 @@ struct ClientCertificateAlertTests {
         #expect(failure.code == .clientCertificateRefused && failure.phase == .tls, "\(failure.code): \(failure)")
         #expect(failure.message.contains(it.text) && !failure.message.contains(".invalid"), "\(failure)")
         #expect(failure.message.contains(it.certificate == nil ? "no client certificate is set" : "was sent"))
+        await fixture.transport.shutdown()
+    }
+
+    /// The alert is that of a missing certificate, and comes before the server would ask for one.
+    @Test("A server without a common cipher suite refuses no client certificate")
+    func negotiation() async throws {
+        let rig = try await ServerRig.shared()
+        let server = try await TLSServer(
+            certificate: rig.certificateFile("good.pem"),
+            key: rig.certificateFile("good.key"),
+            options: ["-tls1_2", "-cipher", "ADH-AES128-SHA256:@SECLEVEL=0"] + Self.demands
+        )
+        let fixture = fixture(rig, certificate: nil)
+        let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1")
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .tlsFailed && failure.phase == .tls, "\(failure.code): \(failure)")
+        #expect(failure.message.contains("alert handshake failure"), "\(failure)")
         await fixture.transport.shutdown()
     }
 
@@ -59,7 +79,7 @@ struct ClientCertificateAlertTests {
             certificate: rig.certificateFile("good.pem"),
             key: rig.certificateFile("good.key"),
             protocols: "h2",
-            options: Self.demands + ["-CAfile", rig.certificateFile("clients-ca.pem")]
+            options: ["-tls1_3"] + Self.demands + ["-CAfile", rig.certificateFile("clients-ca.pem")]
         )
         // As through a network: the request is on its way when the alert comes. Else libcurl may find the connection closed
         // before it has read the alert.
