@@ -32,9 +32,13 @@ struct CallLog: Sendable {
         let sent: CallDetails.SentRequest?
     }
 
+    /// The number of sendings that are kept at each end.
+    private static let kept = HTTPDNSClientError.AttemptTrail.kept
+
     private let makesEvents: Bool
     private var events: [Event] = []
     private var record: HTTPDNSClient.CallRecord
+    /// The first and the last sendings; ``HTTPDNSClient/CallRecord/hopsLeftOut`` counts those between them.
     private var sendings: [Sending] = []
     private var openHops: [OpenHop] = []
     /// The number of the latest hop.
@@ -147,15 +151,35 @@ struct CallLog: Sendable {
             hop.isAnsweredInProcess = true
             hop.status = status
             hop.cacheSource = source
-            sendings.append(Sending(hop: hop, request: open.sent, response: head))
+            append(Sending(hop: hop, request: open.sent, response: head))
             addHeadInProcess(status, source, hop: number, at: now)
         case .failure(let error):
             guard !sendings.contains(where: { $0.hop.number == number }) else { return }
             var hop = hop(of: open)
             hop.isUnsent = true
             CallLog.note(error, in: &hop, at: now)
-            sendings.append(Sending(hop: hop, request: open.sent))
+            append(Sending(hop: hop, request: open.sent))
         }
+    }
+
+    /// Adds a sending, in bounded memory: a call that waits for the network for an hour has tens of thousands.
+    /// - Returns: Its number in the call.
+    @discardableResult
+    private mutating func append(_ sending: Sending) -> Int {
+        if sendings.count == 2 * CallLog.kept {
+            sendings.remove(at: CallLog.kept)
+            record.hopsLeftOut += 1
+        }
+        sendings.append(sending)
+        return sendings.count - 1 + record.hopsLeftOut
+    }
+
+    /// Returns the index of a sending by its number; nil when it is left out, and after the end of the call.
+    private func index(of sending: Int) -> Int? {
+        guard !isEnded else { return nil }
+        guard sending >= CallLog.kept else { return sending }
+        let index = sending - record.hopsLeftOut
+        return index >= CallLog.kept ? index : nil
     }
 
     private func hop(of open: OpenHop) -> Hop {
@@ -183,16 +207,15 @@ struct CallLog: Sendable {
         hop.attempts = error.attempts
     }
 
-    /// - Returns: The index of the sending.
+    /// - Returns: The number of the sending, for the functions below.
     mutating func beginSending(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) -> Int {
         let facts = facts(of: request)
         let hop = Hop(number: number, method: facts.method, url: facts.url, start: now)
-        sendings.append(Sending(hop: hop, request: sent(request)))
-        return sendings.count - 1
+        return append(Sending(hop: hop, request: sent(request)))
     }
 
-    mutating func noteResolved(_ index: Int, _ rewritten: HTTPDNSRewriter.RewrittenRequest, at now: MonotonicTime) {
-        guard !isEnded else { return }
+    mutating func noteResolved(_ sending: Int, _ rewritten: HTTPDNSRewriter.RewrittenRequest, at now: MonotonicTime) {
+        guard let index = index(of: sending) else { return }
         reportConnections(of: index)
         sendings[index].hop.host = rewritten.content.url.host
         sendings[index].hop.port = rewritten.content.url.port
@@ -209,24 +232,24 @@ struct CallLog: Sendable {
     }
 
     /// Notes a wait for a connection.
-    mutating func noteWait(_ index: Int, _ duration: Duration) {
-        guard !isEnded else { return }
+    mutating func noteWait(_ sending: Int, _ duration: Duration) {
+        guard let index = index(of: sending) else { return }
         sendings[index].hop.queueWait = (sendings[index].hop.queueWait ?? .zero) + duration
     }
 
-    mutating func beginTransfer(_ index: Int, _ notes: TransferNotes, at now: MonotonicTime) {
-        guard !isEnded else { return }
+    mutating func beginTransfer(_ sending: Int, _ notes: TransferNotes, at now: MonotonicTime) {
+        guard let index = index(of: sending) else { return }
         reportConnections(of: index)
         sendings[index].notes.append(notes)
     }
 
-    mutating func noteRequestBody(_ index: Int, _ progress: HTTPDNSClient.Progress, at now: MonotonicTime) {
-        guard !isEnded else { return }
+    mutating func noteRequestBody(_ sending: Int, _ progress: HTTPDNSClient.Progress, at now: MonotonicTime) {
+        guard let index = index(of: sending) else { return }
         add(.requestBodyProgress, hop: sendings[index].hop.number, at: now) { $0.progress = progress }
     }
 
-    mutating func noteHead(_ index: Int, _ exchange: HTTPDNSClient.Exchange, at now: MonotonicTime) {
-        guard !isEnded else { return }
+    mutating func noteHead(_ sending: Int, _ exchange: HTTPDNSClient.Exchange, at now: MonotonicTime) {
+        guard let index = index(of: sending) else { return }
         if !reportConnections(of: index) { reportConnections(of: exchange, index, at: now) }
         sendings[index].hop.duration = now - sendings[index].hop.start
         sendings[index].hop.take(exchange)
@@ -237,8 +260,8 @@ struct CallLog: Sendable {
         }
     }
 
-    mutating func noteFailure(_ index: Int, _ error: any Error, at now: MonotonicTime) {
-        guard !isEnded else { return }
+    mutating func noteFailure(_ sending: Int, _ error: any Error, at now: MonotonicTime) {
+        guard let index = index(of: sending) else { return }
         reportConnections(of: index)
         CallLog.note(error, in: &sendings[index].hop, at: now)
     }
@@ -265,7 +288,7 @@ struct CallLog: Sendable {
         hop.version = exchange?.version
         hop.tls = exchange?.tls
         hop.status = response.status
-        sendings.append(Sending(hop: hop, request: sent(request), response: head))
+        append(Sending(hop: hop, request: sent(request), response: head))
         add(.responseHead, at: now) { event in
             event.status = response.status
             event.isMerged = true
@@ -379,7 +402,7 @@ struct CallLog: Sendable {
         hop.duration = record.timeToHead
         hop.isAnsweredInProcess = true
         hop.status = status
-        sendings.append(Sending(hop: hop, request: details.map { CallDetails.SentRequest($0.request) }, response: head))
+        append(Sending(hop: hop, request: details.map { CallDetails.SentRequest($0.request) }, response: head))
         addHeadInProcess(status, nil, hop: 0, at: now)
     }
 

@@ -38,7 +38,8 @@ extension HTTPDNSClient.CallRecord {
         facts["error.type"] = error?.code.description
         facts["http.response.body.size"] = "\(responseBodyBytes)"
         if requestBodyBytes > 0 { facts["http.request.body.size"] = "\(requestBodyBytes)" }
-        let sent = hops.count { !$0.isAnsweredInProcess && !$0.isMerged && !$0.isUnsent }
+        // Those that are left out are repetitions.
+        let sent = hopsLeftOut + hops.count { !$0.isAnsweredInProcess && !$0.isMerged && !$0.isUnsent }
         if sent > 1 { facts["http.request.resend_count"] = "\(sent - 1)" }
         if let hop = hops.last {
             facts["server.address"] = hop.host?.description

@@ -25,8 +25,11 @@ extension HTTPDNSClient {
         /// The time from the start to the response head that the caller got; nil when there was none.
         public var timeToHead: Duration?
         /// The requests of the call in their order, with those of retries and redirects. A call that got the response to
-        /// another call's request has a hop for it, see ``Hop/isMerged``.
+        /// another call's request has a hop for it, see ``Hop/isMerged``. Of more than 128 hops, the first 64 and the last 64 are
+        /// kept (``hopsLeftOut``).
         public var hops: [Hop] = []
+        /// The number of hops that ``hops`` leaves out, in its middle. Sums of bytes are without them.
+        public var hopsLeftOut = 0
         /// The outcome.
         public var outcome: Outcome
         /// The error; nil unless the call failed.
@@ -67,8 +70,9 @@ extension HTTPDNSClient {
         /// The method, the URL, the outcome, and the duration: `GET https://one.test/a: finished 200 in 12 ms, 1 hop`.
         public var description: String {
             let result = status.map { " \($0.code)" } ?? error.map { " \($0.shortDescription)" } ?? ""
+            let count = hops.count + hopsLeftOut
             return "\(method.rawValue) \(url): \(outcome)\(result) in \(duration.shortText), "
-                + "\(hops.count) \(hops.count == 1 ? "hop" : "hops")"
+                + "\(count) \(count == 1 ? "hop" : "hops")"
         }
     }
 }

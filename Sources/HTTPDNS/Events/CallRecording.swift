@@ -93,7 +93,7 @@ extension HTTPDNSClient {
             case .canceled: canceled += 1
             default: finished += 1
             }
-            hops += call.hops.count
+            hops += call.hops.count + call.hopsLeftOut
             // By index: the variable of a loop would be a copy of a hop.
             for index in call.hops.indices {
                 requestHeadBytes += call.hops[index].requestHeadBytes ?? 0

@@ -76,7 +76,7 @@ final class ObservedCall: Sendable {
     }
 
     /// Begins a sending of a hop.
-    /// - Returns: Its index, for the functions below.
+    /// - Returns: Its number, for the functions below.
     func beginSending(_ number: Int, _ request: HTTPDNSClient.Request) -> Int {
         note { log, now in log.beginSending(number, request, at: now) }
     }

@@ -28,7 +28,7 @@ protocol CallTrace: Sendable {
 
     /// Begins the span of a request, unless it has begun for an earlier transfer of the same sending, and adds the header fields
     /// that identify it.
-    /// - Parameter sending: The index of the sending, see ``ObservedCall/beginSending(_:_:)``.
+    /// - Parameter sending: The number of the sending, see ``ObservedCall/beginSending(_:_:)``.
     func beginRequest(_ sending: Int, _ request: TracedRequest, _ fields: inout HTTPFields)
 
     /// Ends the span of a request at its response head.

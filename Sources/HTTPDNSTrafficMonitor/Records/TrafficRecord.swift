@@ -40,7 +40,8 @@ extension HTTPDNSClient.TrafficMonitor {
         public var requestBody: Body?
         /// The response body as the caller read it; nil unless it is stored.
         public var responseBody: Body?
-        /// The requests of the call in their order, with those of retries and redirects.
+        /// The requests of the call in their order, with those of retries and redirects. Of more than 128, the first 64 and the
+        /// last 64 are kept.
         public var hops: [Hop]
 
         /// The method, the URL, the outcome, and the duration: `GET https://one.test/a: finished 200 in 12 ms, 1 hop`.

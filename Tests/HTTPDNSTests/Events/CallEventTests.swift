@@ -313,6 +313,37 @@ struct CallEventTests {
         #expect(record.hops.map(\.isUnsent) == [true, false] && record.hops.allSatisfy { $0.duration == nil })
     }
 
+    @Test("A record keeps the first and the last 64 hops of a long wait")
+    func boundedHops() throws {
+        func time(_ nanoseconds: Int) -> MonotonicTime { MonotonicTime(nanoseconds: Int64(nanoseconds)) }
+        let request = Request(url: "https://one.test/")
+        var log = CallLog(1, request, at: time(0), makesEvents: false, bodyLimit: 0)
+        var sendings: [Int] = []
+        for number in 0..<200 {
+            log.beginHop(number, request, at: time(number))
+            let sending = log.beginSending(number, request, at: time(number))
+            sendings.append(sending)
+            log.noteWait(sending, .nanoseconds(number + 1))
+            log.noteFailure(sending, Refused(), at: time(number))
+            log.endHop(number, .failure(Refused()), nil, at: time(number))
+        }
+        #expect(sendings == Array(0..<200))
+        // Late notes of one that is left out, and of one that is kept.
+        for sending in [100, 150] { log.noteWait(sending, .nanoseconds(1_000)) }
+        let ended = log.end(.failed(Refused()), at: time(300))
+        let record = try #require(ended)
+        #expect(record.hops.map(\.number) == Array(0..<64) + Array(136..<200) && record.hopsLeftOut == 72)
+        for hop in record.hops {
+            let wait = Duration.nanoseconds(hop.number + (hop.number == 150 ? 1_001 : 1))
+            #expect(hop.queueWait == wait && hop.error != nil)
+        }
+        let details = log.takeDetails()
+        #expect(details?.hops.count == 128 && record.description.hasSuffix(", 200 hops"))
+        var counters = HTTPDNSClient.CallCounters()
+        counters.add(record)
+        #expect(counters.hops == 200)
+    }
+
     @Test("Recorders start and stop beside each other, and their counters are exact")
     func recorders() async throws {
         let rig = try Rig(

@@ -107,6 +107,8 @@ struct CallLoggingTests {
         #expect(resends { $0.isUnsent = true } == nil)
         #expect(resends() == "1")
         #expect(resends { $0.isAnsweredInProcess = true } == "1")
+        call.hopsLeftOut = 72
+        #expect(resends { $0.isUnsent = true } == "73")
     }
 
     @Test("A logger of a higher level gets no line")
