@@ -299,7 +299,10 @@ struct CachingTests {
         #expect(counters.stale == 2 && counters.offline == 1 && counters.stored == 1)
     }
 
-    @Test("A refresh in the background has time limits of its own")
+    @Test(
+        "A refresh in the background has time limits of its own",
+        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    )
     func backgroundTime() async throws {
         let (folder, isOver) = (try TemporaryFolder(), OneShot<Void>())
         let origin = ScriptedOrigin { request, number in

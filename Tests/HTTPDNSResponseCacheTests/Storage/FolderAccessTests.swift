@@ -62,11 +62,14 @@ struct FolderAccessTests {
         threads.hold()
     }
 
-    @Test("A call that hangs takes the folder out of use; a later attempt takes it back")
+    @Test(
+        "A call that hangs takes the folder out of use; a later attempt takes it back",
+        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    )
     func outage() async throws {
         let outages = Lock(0)
         let log = RecordedLog()
-        let store = try store(limit: .seconds(2)) { outages.withLock { $0 += 1 } }
+        let store = try store(limit: .seconds(1)) { outages.withLock { $0 += 1 } }
         store.access?.take(log.logger())
         #expect(await storeBody("a", in: store))
         let entry = try #require(find("a", in: store))
@@ -100,9 +103,12 @@ struct FolderAccessTests {
         #expect(log.events.first?.metadata?["reason"] == "it does not respond")
     }
 
-    @Test("A folder that ends other calls meanwhile stays in use when one of them is slow")
+    @Test(
+        "A folder that ends other calls meanwhile stays in use when one of them is slow",
+        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    )
     func slow() async throws {
-        let access = FolderAccess(path, try CacheFolder(path), FolderAccess.Times(limit: .seconds(2)))
+        let access = FolderAccess(path, try CacheFolder(path), FolderAccess.Times(limit: .seconds(1)))
         let semaphore = DispatchSemaphore(value: 0)
         let isOverdue = Lock(false)
         let reading = Task {
@@ -118,7 +124,7 @@ struct FolderAccessTests {
     @Test("Blocks that wait for a hanging folder have a limit, and return when it responds")
     func waitingBytes() async throws {
         threads.hold()
-        let store = try store(limit: .seconds(60))
+        let store = try store(limit: .seconds(600))
         let access = try #require(store.access)
         let results = await withTaskGroup(of: Bool.self, returning: [Bool].self) { group in
             for number in 0..<400 {
@@ -184,7 +190,10 @@ struct FolderAccessTests {
 
     // MARK: calls of a client
 
-    @Test("A stored response in a hanging folder comes from the server after the read limit")
+    @Test(
+        "A stored response in a hanging folder comes from the server after the read limit",
+        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    )
     func call() async throws {
         let origin = ScriptedOrigin { request, number in
             let isAsked = request.headerFields.contains(.ifNoneMatch)
@@ -205,7 +214,10 @@ struct FolderAccessTests {
 
     private static let fields = ["cache-control": "max-age=60", "etag": "\"1\""]
 
-    @Test("A call gets half of its time to ask the server although the folder hangs")
+    @Test(
+        "A call gets half of its time to ask the server although the folder hangs",
+        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    )
     func shortCall() async throws {
         let origin = ScriptedOrigin([Scripted("one", Self.fields), Scripted("two", Self.fields)])
         // The response of the server waits as long for the folder, which is not absent before.

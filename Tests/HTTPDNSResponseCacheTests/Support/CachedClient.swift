@@ -108,7 +108,7 @@ struct CachedClient {
         _ origin: ScriptedOrigin,
         folder: String? = nil,
         threads: HeldThreads? = nil,
-        limit: Duration = .seconds(60),
+        limit: Duration = .seconds(600),
         isFolderTaken: Bool = false,
         time: TestTime = TestTime(),
         _ change: (inout HTTPDNSClient.ResponseCache.Settings) -> Void = { _ in },
@@ -121,7 +121,7 @@ struct CachedClient {
         if let folder {
             var times = FolderAccess.Times()
             // A machine that is busy is no folder that hangs.
-            (times.limit, times.opening) = (limit, .seconds(60))
+            (times.limit, times.bodyPart, times.opening) = (limit, .seconds(600), .seconds(600))
             let pool = threads?.pool() ?? FolderAccess.makePool()
             let opened = try await HTTPDNSClient.ResponseCache.disk(
                 folder,
