@@ -11,7 +11,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Responses from the cache", .timeLimit(.minutes(1)))
+@Suite("Responses from the cache", .timeLimit(.minutes(10)))
 struct CachingTests {
     static let maxAge = ["cache-control": "max-age=60"]
 
@@ -299,11 +299,14 @@ struct CachingTests {
         #expect(counters.stale == 2 && counters.offline == 1 && counters.stored == 1)
     }
 
-    @Test(
-        "A refresh in the background has time limits of its own",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
-    )
+    @Test("A refresh in the background has time limits of its own")
     func backgroundTime() async throws {
+        // On a busy machine a short time may end before the stored response is read: then a longer one.
+        for seconds in [2, 10, 60] where try await isRefreshed(afterCallOf: .seconds(seconds)) { return }
+        Issue.record("no stored response came within the time of its call")
+    }
+
+    private func isRefreshed(afterCallOf limit: Duration) async throws -> Bool {
         let (folder, isOver) = (try TemporaryFolder(), OneShot<Void>())
         let origin = ScriptedOrigin { request, number in
             let fields = ["cache-control": "max-age=60, stale-while-revalidate=60", "etag": "\"1\""]
@@ -316,8 +319,14 @@ struct CachingTests {
         let client = try await CachedClient(origin, folder: folder.path("cache"))
         _ = try await client.get()
         client.time.move(seconds: 70)
-        let end = ContinuousClock.now + .seconds(2)
-        #expect(texts([try await client.get { $0.options.timeout = .seconds(2) }]) == ["stale v0"])
+        let end = ContinuousClock.now + limit
+        do {
+            let reply = try await client.get { $0.options.timeout = HTTPDNSClient.TimeLimit(limit) }
+            #expect(texts([reply]) == ["stale v0"])
+        } catch let error as HTTPDNSClientError where error.code == .timedOut {
+            isOver.deliver(())
+            return false
+        }
         // The time of that call has to be over.
         try await Task.sleep(until: end)
         isOver.deliver(())
@@ -325,6 +334,7 @@ struct CachingTests {
         try await until { client.cache.storedResponses.first?.responseTime == arrived }
         #expect(texts([try await client.get()]) == ["hit v0"])
         #expect(client.origin.count == 2)
+        return true
     }
 
     @Test("A refresh in the background and a damaged file have counters of their own")

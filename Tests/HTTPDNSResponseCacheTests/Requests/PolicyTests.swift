@@ -10,7 +10,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Policies and lifetimes of requests", .timeLimit(.minutes(1)))
+@Suite("Policies and lifetimes of requests", .timeLimit(.minutes(10)))
 struct PolicyTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let policy: HTTPDNSClient.CachePolicy
@@ -94,7 +94,7 @@ struct PolicyTests {
     }
 }
 
-@Suite("Failures, stale responses and the offline mode", .timeLimit(.minutes(1)))
+@Suite("Failures, stale responses and the offline mode", .timeLimit(.minutes(10)))
 struct OfflineTests {
     private static func unreachable(after count: Int, _ response: Scripted) -> ScriptedOrigin {
         ScriptedOrigin { request, number in

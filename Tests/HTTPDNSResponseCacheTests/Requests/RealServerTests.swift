@@ -9,7 +9,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("The cache before nginx", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite("The cache before nginx", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct RealServerTests {
     /// A request without a stored response fails at once; one that waited would end with its limit for the response head.
     private static let limit = Duration.seconds(60)

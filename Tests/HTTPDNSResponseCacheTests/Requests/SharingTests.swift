@@ -11,7 +11,7 @@ import Testing
 @testable import HTTPDNS
 @testable import HTTPDNSResponseCache
 
-@Suite("Responses of several users", .timeLimit(.minutes(1)))
+@Suite("Responses of several users", .timeLimit(.minutes(10)))
 struct SharingTests {
     /// The server of these tests names the user that it answers.
     private static func origin(_ fields: [String: String]) -> ScriptedOrigin {

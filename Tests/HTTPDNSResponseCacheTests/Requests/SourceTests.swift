@@ -9,7 +9,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("The source of each response", .timeLimit(.minutes(1)))
+@Suite("The source of each response", .timeLimit(.minutes(10)))
 struct SourceTests {
     /// One call with the facts that its observers got.
     struct Observed {

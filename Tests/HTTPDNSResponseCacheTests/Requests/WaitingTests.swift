@@ -12,23 +12,28 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("Requests that wait, and requests in the background", .timeLimit(.minutes(1)))
+@Suite("Requests that wait, and requests in the background", .timeLimit(.minutes(10)))
 struct WaitingTests {
     private static let background = ["cache-control": "max-age=60, stale-while-revalidate=60"]
 
     /// `refreshWait` is far longer. The call's limit is that of the system's clock.
-    @Test(
-        "A request waits for another one for half of its own time, and is then sent",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
-    )
+    @Test("A request waits for another one for half of its own time, and is then sent")
     func ownLimit() async throws {
-        let (arrived, second, gate) = (Gate(), Gate(), Gate())
+        // On a busy machine a short time may be over before the request is sent: then the same with a longer one.
+        for seconds in [6, 24, 120] where try await isSentInTime(.seconds(seconds)) { return }
+        Issue.record("the request had no response within its time")
+    }
+
+    /// The whole limit would leave no time for a response.
+    private func isSentInTime(_ time: Duration) async throws -> Bool {
+        let (arrived, gate) = (Gate(), Gate())
+        let sentAt = Lock<ContinuousClock.Instant?>(nil)
         let origin = ScriptedOrigin { request, number in
             if number == 0 {
                 arrived.open()
                 await gate.passage()
             } else {
-                second.open()
+                sentAt.withLock { $0 = .now }
             }
             return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
         }
@@ -46,16 +51,20 @@ struct WaitingTests {
         let leader = Task { try await client.get(CachedClient.url).body.collect(upTo: .kibibytes(1)) }
         await arrived.passage()
         let start = ContinuousClock.now
-        let waiter = Task {
-            try await client.get(CachedClient.url, timeout: .seconds(6)).body.collect(upTo: .kibibytes(1))
+        let outcome: Result<[UInt8], any Error>
+        do {
+            let response = try await client.get(CachedClient.url, timeout: HTTPDNSClient.TimeLimit(time))
+            outcome = .success(try await response.body.collect(upTo: .kibibytes(1)))
+        } catch {
+            outcome = .failure(error)
         }
-        try await until { second.isOpen }
-        let waited = ContinuousClock.now - start
-        // The whole limit would leave no time for a response.
-        #expect(waited >= .milliseconds(2_900) && waited < .seconds(10))
-        #expect(try await waiter.value == Array("v1".utf8))
         gate.open()
         #expect(try await leader.value == Array("v0".utf8))
+        if case .failure(let error as HTTPDNSClientError) = outcome, error.code == .timedOut { return false }
+        #expect(try outcome.get() == Array("v1".utf8))
+        let waited = try #require(sentAt.withLock { $0 }) - start
+        #expect(waited >= time / 2 - .milliseconds(100), "\(waited)")
+        return true
     }
 
     @Test("A refresh in the background has the client's limits, not those of its call")
@@ -82,11 +91,14 @@ struct WaitingTests {
     }
 
     /// The stored body is on disk, and would have to be read within the time of the call, which has passed.
-    @Test(
-        "A background 304 after the call's time renews the head, with one request",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
-    )
+    @Test("A background 304 after the call's time renews the head, with one request")
     func backgroundNotModified() async throws {
+        // On a busy machine a short time may end before the stored response is read: then a longer one.
+        for seconds in [2, 10, 60] where try await isRenewed(afterCallOf: .seconds(seconds)) { return }
+        Issue.record("no stored response came within the time of its call")
+    }
+
+    private func isRenewed(afterCallOf limit: Duration) async throws -> Bool {
         let (arrived, gate, folder) = (Gate(), Gate(), try TemporaryFolder())
         let origin = ScriptedOrigin { request, number in
             var fields = Self.background
@@ -99,9 +111,13 @@ struct WaitingTests {
         let client = try await CachedClient(origin, folder: folder.path("cache"))
         _ = try await client.get()
         client.time.move(seconds: 70)
-        let limit = Duration.seconds(2)
         let end = SystemTimeSource().now() + limit
-        #expect(try await client.get { $0.options.timeout = HTTPDNSClient.TimeLimit(limit) }.source == .stale)
+        do {
+            #expect(try await client.get { $0.options.timeout = HTTPDNSClient.TimeLimit(limit) }.source == .stale)
+        } catch let error as HTTPDNSClientError where error.code == .timedOut {
+            gate.open()
+            return false
+        }
         await arrived.passage()
         try await SystemTimeSource().sleep(until: end + .milliseconds(500))
         gate.open()
@@ -109,6 +125,7 @@ struct WaitingTests {
         #expect(origin.count == 2)
         #expect(texts([try await client.get()]) == ["hit v0"])
         #expect(origin.count == 2)
+        return true
     }
 
     /// Its hop belongs to no call: the events and the exchanges of the call are complete without it.

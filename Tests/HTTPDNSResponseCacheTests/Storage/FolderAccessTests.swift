@@ -14,7 +14,7 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("A cache whose folder does not respond", .timeLimit(.minutes(2)))
+@Suite("A cache whose folder does not respond", .timeLimit(.minutes(10)))
 struct FolderAccessTests {
     private let folder: TemporaryFolder
     private let threads = HeldThreads()
@@ -214,18 +214,31 @@ struct FolderAccessTests {
 
     private static let fields = ["cache-control": "max-age=60", "etag": "\"1\""]
 
-    @Test(
-        "A call gets half of its time to ask the server although the folder hangs",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
-    )
+    @Test("A call gets half of its time to ask the server although the folder hangs")
     func shortCall() async throws {
+        // On a busy machine a short time may be over before the server is asked: then the same with a longer one.
+        for seconds in [4, 16, 64] where try await isAnswered(within: .seconds(seconds)) { return }
+        Issue.record("no call was answered within its time")
+    }
+
+    private func isAnswered(within time: Duration) async throws -> Bool {
+        let (folder, threads) = (try TemporaryFolder(), HeldThreads())
         let origin = ScriptedOrigin([Scripted("one", Self.fields), Scripted("two", Self.fields)])
         // The response of the server waits as long for the folder, which is not absent before.
-        let client = try await CachedClient(origin, folder: path, threads: threads, limit: .seconds(5))
+        let limit = time + .seconds(1)
+        let client = try await CachedClient(origin, folder: folder.path("cache"), threads: threads, limit: limit)
         _ = try await client.get()
-        try await hold(client.cache.store)
-        let reply = try await client.get { $0.options.timeout = .seconds(4) }
-        #expect(texts([reply]) == ["miss two"])
+        guard client.cache.entryCount == 1 else { return false }
+        let pool = try #require(client.cache.store.access?.pool)
+        try await until { pool.threadsAtWork == 0 }
+        threads.hold()
+        do {
+            let reply = try await client.get { $0.options.timeout = HTTPDNSClient.TimeLimit(time) }
+            #expect(texts([reply]) == ["miss two"])
+        } catch let error as HTTPDNSClientError where error.code == .timedOut {
+            return false
+        }
+        return true
     }
 
     @Test("The folder of a cache takes no thread of the process's pool for files")
