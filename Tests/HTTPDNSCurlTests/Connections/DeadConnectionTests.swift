@@ -77,7 +77,7 @@ struct DeadConnectionTests {
         let (reached, end) = (Gate(), Gate())
         let pair = try pair(.readHead, .open(reached), .wait(end))
         let request = try pair.request { $0.connect = .seconds(60) }
-        try await pair.transport.fetch(request)
+        try await pair.transport.fetch(pair.request(both: false))
         async let answer = pair.transport.fetch(request)
         await reached.passage()
         try await pair.old.swallow(.ofNewConnections)
@@ -107,7 +107,7 @@ struct DeadConnectionTests {
     func post() async throws {
         let pair = try pair(.readHead, .read(1))
         let request = try pair.request(.post)
-        try await pair.transport.fetch(pair.request())
+        try await pair.transport.fetch(pair.request(both: false))
         let failure = try await pair.failure(of: request)
         #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
         #expect(pair.old.count(of: "POST") == 1)
@@ -128,7 +128,8 @@ struct DeadConnectionTests {
     func blackHole() async throws {
         let pair = try pair(.serve("ok"))
         let request = try pair.request()
-        for _ in 0..<50 { try await pair.transport.fetch(request) }
+        let warming = try pair.request(both: false)
+        for _ in 0..<50 { try await pair.transport.fetch(warming) }
         #expect(pair.sentToOld == 50)
         try await pair.old.swallow(.all)
         for number in 0..<20 {
@@ -165,13 +166,13 @@ struct DeadConnectionTests {
     @Test("A POST on a dead connection is sent once, and its endpoint is left")
     func silentPost() async throws {
         let pair = try pair(.serve("ok"))
-        try await pair.transport.fetch(pair.request())
+        try await pair.transport.fetch(pair.request(both: false))
         try await pair.old.swallow(.all)
         let post = try pair.request(.post) { $0.firstByte = .seconds(2) }
         let failure = try await pair.failure(of: post)
         #expect(failure.code == .timedOut && failure.requestMayHaveBeenSent)
         #expect(pair.sentToGood == 0)
-        let response = try await pair.transport.fetch(post)
+        let response = try await pair.transport.fetch(pair.request(.post))
         #expect(response.endpoint == post.endpoints[1] && pair.sentToGood == 1)
         await pair.transport.shutdown()
     }
@@ -187,7 +188,7 @@ struct DeadConnectionTests {
             .respond("ok")
         )
         let request = try pair.request()
-        try await pair.transport.fetch(request)
+        try await pair.transport.fetch(pair.request(both: false))
         async let response = pair.transport.fetch(request)
         await reached.passage()
         // Several times the delay, for nothing to happen in.

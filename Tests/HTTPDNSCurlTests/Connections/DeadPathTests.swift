@@ -28,8 +28,8 @@ struct DeadPathTests {
         let failure = try await failure(of: request, fixture)
         #expect(failure.code == .connectionLost && failure.phase == .firstByte && failure.requestMayHaveBeenSent)
         #expect(failure.message.contains("nothing that was sent was acknowledged for 2000 ms"))
-        // The limit and a second; on a busy machine the loop may be late.
-        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(8))
+        // The limit for the response is a minute; on a busy machine the loop may be late.
+        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(60))
         #expect(server.connections.count == 1)
         await fixture.transport.shutdown()
     }
@@ -41,12 +41,12 @@ struct DeadPathTests {
         let hole = try BlackHole(address: "127.0.0.3")
         let fixture = TransportFixture()
         var request = try TransportFixture.request(to: server) { $0.connect = .seconds(2) }
-        try await fixture.fetch(request)
+        try await fixture.fetch(TransportFixture.request(to: server))
         try await server.swallow(.all)
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: hole.port))
         let failure = try await failure(of: request, fixture)
         #expect(failure.requestMayHaveBeenSent && failure.attempts.count >= 2)
-        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(8))
+        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(60))
         await fixture.transport.shutdown()
     }
 }
@@ -74,7 +74,6 @@ struct SlowReaderTests {
         let fixture = TransportFixture(Transport(configuration))
         let long = RequestBodySource.bytes(Array(repeating: 7, count: count))
         let request = try TransportFixture.request(to: server, method: .post, body: long) {
-            $0.connect = .seconds(1)
             $0.idle = .seconds(300)
         }
         async let answer = fixture.fetch(request)

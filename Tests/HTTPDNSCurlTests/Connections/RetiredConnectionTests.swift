@@ -121,10 +121,14 @@ struct RetiredConnectionTests {
         let silent = try RawServer(address: "127.0.0.2", .readHead, .respond("ok"), .readHead, .hang)
         let good = try RawServer(address: "127.0.0.3", .serve("ok"))
         let transport = transport { $0.attemptDelay = .seconds(60) }
-        var request = try TransportFixture.request(to: silent) { $0.firstByte = .seconds(2) }
+        var request = try TransportFixture.request(to: silent)
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: good.port))
         try await transport.fetch(request)
-        let failure = try #require(await #expect(throws: TransferFailure.self) { try await transport.fetch(request) })
+        var impatient = request
+        impatient.limits.firstByte = .seconds(2)
+        let failure = try #require(
+            await #expect(throws: TransferFailure.self) { try await transport.fetch(impatient) }
+        )
         #expect(failure.code == .timedOut && failure.phase == .firstByte && failure.requestMayHaveBeenSent)
         #expect(transport.endpointRecords.first { $0.endpoint == request.endpoints[0] }?.state == .suspect)
         #expect(try await transport.fetch(request).endpoint == request.endpoints[1])
@@ -185,7 +189,7 @@ struct RetiredSharedConnectionTests {
         // libcurl looks at the age of idle connections only: this response keeps it from that.
         let slow = try TransportFixture.request("\(url)/stall/60", at: "127.0.0.2")
         let held = Task { try await fixture.fetch(slow) }
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(300)
         while try await fixture.fetch(request).response.reusedConnection, .now < end {}
         #expect(.now < end)
         held.cancel()
@@ -207,7 +211,7 @@ struct RetiredSharedConnectionTests {
         let request = try TransportFixture.request("\(url)/a.jpg", at: "127.0.0.2")
         let isKept = try await fixture.fetch(request).response.reusedConnection
         #expect(isKept || began.duration(to: .now) >= age)
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(300)
         while try await fixture.fetch(request).response.reusedConnection, .now < end {}
         #expect(.now < end)
         held.cancel()

@@ -204,7 +204,7 @@ struct SystemCallTests {
             .respond("two"),
             .hang
         )
-        let request = try TransportFixture.request(to: server) { $0.connect = .seconds(30) }
+        let request = try TransportFixture.request(to: server) { $0.connect = .seconds(120) }
         let began = ContinuousClock.now
         var hasSlow = began
         for gate in [first, second] {

@@ -141,8 +141,11 @@ struct SeveralLoopsTests {
         let server = try RawServer(.serve("ok"))
         let transport = transport(2) { $0.takesLoopsInTurn = false }
         #expect(transport.startedLoops == 1)
-        makeBusy(transport.mailbox.load)
-        try await transport.fetch(request(server.port))
+        // On a busy machine the measurement may be too old by the time the request is sent.
+        for _ in 0..<100 where transport.startedLoops == 1 {
+            makeBusy(transport.mailbox.load)
+            try await transport.fetch(request(server.port))
+        }
         #expect(transport.startedLoops == 2)
         let second = try #require(transport.group?.mailboxes[1])
         #expect(second.pools.withLock { $0.records }.map(\.connections) == [1])

@@ -41,6 +41,7 @@ struct ProbeTests {
             endpoints: kind == .resting ? [other, good] : [good, other]
         )
         request.withholdsCertificate = withholding
+        (request.limits.connect, request.limits.tls) = (.seconds(60), .seconds(60))
         #expect(try await transport.fetch(request).endpoint == good)
         let server = try await TLSServer(
             certificate: rig.certificateFile("tenant.pem"),
@@ -85,7 +86,7 @@ struct ProbeTests {
             endpoints: kind == .resting ? [first, second] : [second, first]
         )
         // Longer than the test may take: it ends only if nobody waits for the probe.
-        request.limits.tls = .seconds(600)
+        (request.limits.connect, request.limits.tls) = (.seconds(60), .seconds(600))
         // Too slow for a race, the silent one rests; else nothing but the schedule leads to it.
         if kind == .resting { configuration.attemptDelay = .milliseconds(50) }
         let transport = Transport(configuration)

@@ -29,6 +29,7 @@ struct TransportRaceTests {
             endpoints: try endpoints.map { HTTPDNSEndpoint(address: try #require(HTTPDNSAddress($0.0)), port: $0.1) }
         )
         request.order = order
+        request.limits.connect = .seconds(60)
         change(&request.limits)
         return request
     }

@@ -16,7 +16,7 @@ struct TransportRouteTests {
     private func request(
         _ endpoints: [(String, UInt16)],
         order: EndpointOrder,
-        connect: Duration = .seconds(10)
+        connect: Duration = .seconds(60)
     ) throws -> TransferRequest {
         var request = TransferRequest(
             url: try ParsedURL("http://one.test/"),
@@ -59,7 +59,7 @@ struct TransportRouteTests {
         let transport = Transport(configuration)
         // The latter is an address of RFC 3849, which is nobody's.
         let refusing = [("127.0.0.71", holder.port), ("2001:db8::1", holder.port)]
-        let request = try request(refusing, order: order, connect: .milliseconds(500))
+        let request = try request(refusing, order: order, connect: .seconds(60))
         for _ in 0..<3 {
             let failure = try #require(
                 await #expect(throws: TransferFailure.self) { try await transport.fetch(request) }

@@ -29,7 +29,7 @@ struct EarlyResponseTests {
         ]
     )
     func whole(method: HTTPRequest.Method, frames: [UInt8], text: String) async throws {
-        try await exchange(method, frames, idle: .seconds(20)) { fixture, request in
+        try await exchange(method, frames, idle: .seconds(90)) { fixture, request in
             let (_, body) = try await fixture.fetch(request)
             #expect(String(decoding: body, as: UTF8.self) == text)
         }
@@ -43,7 +43,7 @@ struct EarlyResponseTests {
     @Test("A response whose stream is reset afterwards (NO_ERROR) arrives", arguments: refusals)
     func resetLater(frames: [UInt8], text: String) async throws {
         let reset: [RawServer.Step] = [.pause(.milliseconds(50)), .send(HTTP2Frames.reset(0))]
-        try await exchange(.post, frames, then: reset, idle: .seconds(20)) { fixture, request in
+        try await exchange(.post, frames, then: reset, idle: .seconds(90)) { fixture, request in
             let (_, body) = try await fixture.fetch(request)
             #expect(String(decoding: body, as: UTF8.self) == text)
         }
@@ -52,7 +52,7 @@ struct EarlyResponseTests {
     // LibcurlQuirks.md: early response, lost.
     @Test("A response that is read with its reset arrives with libcurl 8.1", arguments: refusals)
     func resetAtOnce(frames: [UInt8], text: String) async throws {
-        try await exchange(.post, frames + HTTP2Frames.reset(0), idle: .seconds(20), goesOn: true) { fixture, request in
+        try await exchange(.post, frames + HTTP2Frames.reset(0), idle: .seconds(90), goesOn: true) { fixture, request in
             if CurlLibrary.losesResponseBeforeReset {
                 let failure = try #require(await fixture.failure(of: request))
                 #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
@@ -67,6 +67,13 @@ struct EarlyResponseTests {
     // LibcurlQuirks.md: early response, lost.
     @Test("A reset while the stream pauses ends with the next piece, or at the head's limit", arguments: [true, false])
     func resetWhilePaused(goesOn: Bool) async throws {
+        // On a busy machine a short time may be over before the reset comes: then the same with a longer one.
+        let limits = goesOn ? [600] : [3, 12, 48]
+        for limit in limits where try await endsAfterReset(goesOn, within: .seconds(limit)) { return }
+        Issue.record("no reset came before the head's limit")
+    }
+
+    private func endsAfterReset(_ goesOn: Bool, within limit: Duration) async throws -> Bool {
         let rig = try await ServerRig.shared()
         // Little of what is read stands before the piece.
         let piece = [UInt8](repeating: 1, count: 4_000)
@@ -89,7 +96,7 @@ struct EarlyResponseTests {
             at: "127.0.0.1",
             method: .post,
             body: .stream(length: nil, fed.stream)
-        ) { $0.headDeadline = SystemTimeSource().now() + .seconds(goesOn ? 60 : 3) }
+        ) { $0.headDeadline = SystemTimeSource().now() + limit }
         // Beside the request: one that fails before the reset must not leave the test waiting for it.
         Task {
             await isReset.passage()
@@ -100,22 +107,32 @@ struct EarlyResponseTests {
             let status = try await fixture.fetch(request).response.head.status
             #expect(status == .contentTooLarge && !CurlLibrary.losesResponseBeforeReset)
         } catch let failure as TransferFailure {
+            if !goesOn, failure.code == .timedOut,
+                !CurlLibrary.losesResponseBeforeReset || !failure.requestMayHaveBeenSent
+            {
+                return false
+            }
             #expect(CurlLibrary.losesResponseBeforeReset && failure.requestMayHaveBeenSent, "\(failure)")
             #expect(failure.code == (goesOn ? .connectionLost : .timedOut), "\(failure)")
         }
         let elapsed = began.duration(to: .now)
-        #expect(elapsed < .seconds(30), "\(elapsed)")
+        #expect(elapsed < .seconds(300), "\(elapsed)")
         fed.feed.finish()
         await fixture.transport.shutdown(drainingFor: .zero)
+        return true
     }
 
     @Test("A response without a length ends at the idle limit while its request is sent")
     func withoutLength() async throws {
         let frames = HTTP2Frames.head("200", endsStream: false) + HTTP2Frames.data("ok")
-        try await exchange(.post, frames, idle: .milliseconds(500)) { fixture, request in
-            let failure = await fixture.failure(of: request)
-            #expect(failure?.code == .timedOut && failure?.phase == .body, "\(failure as Any)")
+        // On a busy machine a short limit may be over before the response comes: then the same with a longer one.
+        var failure: TransferFailure?
+        for idle in [Duration.milliseconds(500), .seconds(5), .seconds(60)] where failure?.phase != .body {
+            try await exchange(.post, frames, idle: idle) { fixture, request in
+                failure = await fixture.failure(of: request)
+            }
         }
+        #expect(failure?.code == .timedOut && failure?.phase == .body, "\(failure as Any)")
     }
 
     /// Runs `body` with a request whose body is never sent to its end, to a server that answers its first piece.

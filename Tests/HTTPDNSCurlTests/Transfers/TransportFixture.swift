@@ -45,6 +45,8 @@ struct TransportFixture {
             endpoints: [HTTPDNSEndpoint(address: address, port: parsed.port)],
             versions: versions
         )
+        // A busy machine may need longer than the defaults.
+        (request.limits.connect, request.limits.tls) = (.seconds(60), .seconds(60))
         change(&request.limits)
         return request
     }
