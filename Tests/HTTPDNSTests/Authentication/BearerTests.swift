@@ -187,10 +187,14 @@ struct BearerTests {
     /// The first request uses the time for a head, as a long body does.
     @Test("The wait for the next token has the time of a request of its own")
     func renewalDeadline() async throws {
+        // On a busy machine a short time may be over before the next token comes: then the same with a longer one.
+        for seconds in [5, 20, 60] where try await isRenewed(within: .seconds(seconds)) { return }
+        Issue.record("no token came within the time of its request")
+    }
+
+    private func isRenewed(within limit: Duration) async throws -> Bool {
         let server = TokenServer()
         server.accept("t2")
-        // The next token has to come within it on a busy machine too.
-        let limit = Duration.seconds(5)
         let origin = try #require(HTTPDNSClient.Origin(Self.url))
         let wire = ScriptedWire { request, number in
             if number == 0 { try await SystemTimeSource().sleep(until: SystemTimeSource().now() + limit) }
@@ -212,8 +216,13 @@ struct BearerTests {
                 }
             ]
         }
-        let response = try await rig.client.post(Self.url, body: .bytes([1]))
-        #expect(response.exchanges.map(\.status.code) == [401, 200])
+        do {
+            let response = try await rig.client.post(Self.url, body: .bytes([1]))
+            #expect(response.exchanges.map(\.status.code) == [401, 200])
+        } catch let error as HTTPDNSClientError where error.code == .timedOut {
+            return false
+        }
+        return true
     }
 
     @Test("A closure that throws CancellationError does not cancel its requests")

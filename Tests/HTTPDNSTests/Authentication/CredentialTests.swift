@@ -129,17 +129,21 @@ struct CredentialTests {
         }
         var request = HTTPDNSClient.Request(url: "https://map.test/")
         request.options.timeout = .milliseconds(100)
-        let began = ContinuousClock.now
-        do {
-            _ = try await rig.client.execute(request)
-            Issue.record("a request without its secret")
-        } catch let error as HTTPDNSClientError {
-            #expect(error.code == .timedOut)
-            #expect(error.isCallDeadline)
-            #expect(!error.requestMayHaveBeenSent)
+        // A read of the pipe gives up after 30 s, and a busy machine may take a call as long.
+        var shortest = Duration.seconds(3600)
+        for _ in 0..<3 where shortest >= .seconds(20) {
+            let began = ContinuousClock.now
+            do {
+                _ = try await rig.client.execute(request)
+                Issue.record("a request without its secret")
+            } catch let error as HTTPDNSClientError {
+                #expect(error.code == .timedOut)
+                #expect(error.isCallDeadline)
+                #expect(!error.requestMayHaveBeenSent)
+            }
+            shortest = min(shortest, began.duration(to: .now))
         }
-        // A read of the pipe gives up after 30 s.
-        #expect(began.duration(to: .now) < .seconds(20))
+        #expect(shortest < .seconds(20))
         request.options.timeout = .inherited
         let task = Task { [request] in try await rig.client.execute(request) }
         task.cancel()

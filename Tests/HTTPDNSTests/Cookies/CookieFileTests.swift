@@ -110,7 +110,7 @@ struct CookieFileTests {
         await clock.sleepers(atLeast: 1)
         #expect(clock.sleeperCount == 1 && folder.read("jar") == nil)
         clock.advance(by: .seconds(1))
-        let end = ContinuousClock.now + .seconds(10)
+        let end = ContinuousClock.now + .seconds(120)
         while !jar.status.isSaved, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(5)) }
         #expect(folder.read("jar")?.split(separator: "\n").count == 3)
     }

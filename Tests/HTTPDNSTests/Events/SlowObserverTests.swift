@@ -39,8 +39,8 @@ struct SlowObserverTests {
             }
         }
         // 100 calls have about 700 events.
-        #expect(ContinuousClock.now - start < .seconds(60))
-        #expect(seen.all.count < 100)
+        #expect(ContinuousClock.now - start < .seconds(400))
+        #expect(seen.all.count < 500)
         isOver.open()
         try await client.shutdown()
     }

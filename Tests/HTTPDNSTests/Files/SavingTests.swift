@@ -147,7 +147,7 @@ struct SavingTests {
                 Task { try await rig.client.download("https://one.test/", to: folder.path("\(number)")).bytes }
             }
         }
-        let limit = ContinuousClock.now + .seconds(20)
+        let limit = ContinuousClock.now + .seconds(120)
         while pool.waitingCount < 300, ContinuousClock.now < limit { await Task.yield() }
         #expect(pool.waitingCount == 300 && threads.most == 16)
         for _ in 0..<16 { disk.signal() }

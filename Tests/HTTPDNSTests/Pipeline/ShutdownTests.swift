@@ -112,7 +112,7 @@ struct ShutdownTests {
         try await rig.client.shutdown(drainingFor: .milliseconds(200))
         let elapsed = ContinuousClock.now - start
         // A shutdown that waited for the watcher would never end: the gate opens behind it.
-        #expect(elapsed >= .milliseconds(200) && elapsed < .seconds(20), "\(elapsed)")
+        #expect(elapsed >= .milliseconds(200) && elapsed < .seconds(600), "\(elapsed)")
         #expect(rig.wire.shutdowns.first.map { $0 < .milliseconds(100) } == true && rig.provider.isShutDown)
         #expect(watch.isCancelled)
         release.open()

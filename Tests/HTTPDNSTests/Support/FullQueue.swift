@@ -21,7 +21,7 @@ struct FullQueue {
             configuration.timeouts.total = total
         }
         let admission = try #require(client.pipeline.admissions.first)
-        holders = (0..<4).map { _ in Task { try await client.get("http://one.test/", timeout: .seconds(120)) } }
+        holders = (0..<4).map { _ in Task { try await client.get("http://one.test/", timeout: .seconds(600)) } }
         // A request that has arrived has its place.
         try await server.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 4 }
         (self.server, self.client, self.admission) = (server, client, admission)

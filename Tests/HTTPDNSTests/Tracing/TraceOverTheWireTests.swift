@@ -86,12 +86,20 @@ struct TraceOverTheWireTests {
 
     @Test("A deadline that ends a call in any phase ends its spans", arguments: StalledCall.phases)
     func deadlines(phase: HTTPDNSClientError.Phase) async throws {
+        // On a busy machine a short time may be over before a call comes to its phase: then the same with a longer one.
+        for seconds in [2, 10, 50] where try await isReached(phase, within: .seconds(seconds)) { return }
+        Issue.record("no call came to its phase before its deadline")
+    }
+
+    private func isReached(_ phase: HTTPDNSClientError.Phase, within total: Duration) async throws -> Bool {
         let tracer = FieldTracer()
         let call = try StalledCall(in: phase)
         var configuration = try call.configuration()
         configuration.tracing.tracer = tracer
-        configuration.timeouts.total = .seconds(2)
-        #expect(try await call.failure(configuration).error?.code == .timedOut)
+        configuration.timeouts.total = total
+        let error = try #require(await call.failure(configuration).error)
+        #expect(error.code == .timedOut)
+        if error.phase != phase { return false }
         #expect(tracer.spans.activeSpans.isEmpty)
         #expect(tracer.calls.map { $0.texts["error.type"] } == ["timed-out"])
         let lookup = tracer.ended(named: "DNS lookup")
@@ -101,6 +109,7 @@ struct TraceOverTheWireTests {
         case .body: #expect(tracer.requests.map(\.isError) == [false])
         default: #expect(tracer.requests.map { $0.texts["error.type"] } == ["timed-out"])
         }
+        return true
     }
 }
 #endif

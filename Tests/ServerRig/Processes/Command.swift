@@ -44,7 +44,7 @@ public struct Command: Sendable {
 
     /// Runs the command to its end.
     /// - Throws: ``RigError`` when the program does not exist, or still runs after `limit`; then it is killed.
-    public func run(within limit: Duration = .seconds(60)) async throws -> CommandResult {
+    public func run(within limit: Duration = .seconds(120)) async throws -> CommandResult {
         guard let path = Command.find(program) else { throw RigError("\(program) is not installed") }
         var variables = Command.environmentOfThisProcess
         for (name, value) in environment { variables[name] = value.isEmpty ? nil : value }

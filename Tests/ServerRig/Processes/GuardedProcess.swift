@@ -47,7 +47,7 @@ final class GuardedProcess: Sendable {
     func stop(freeing port: UInt16) async throws {
         process.send(SIGTERM)
         try await onBlockingThread {
-            let deadline = ContinuousClock.now + .seconds(30)
+            let deadline = ContinuousClock.now + .seconds(120)
             while ContinuousClock.now < deadline {
                 if (try? SocketAddress("127.0.0.1", port).listeningSocket(backlog: 1)) != nil { return }
                 usleep(20_000)
@@ -78,7 +78,7 @@ final class GuardedProcess: Sendable {
         )
         (self.folder, self.process, self.output, lifeline) = (folder, process, output, writing)
         try await onBlockingThread {
-            let deadline = ContinuousClock.now + .seconds(30)
+            let deadline = ContinuousClock.now + .seconds(120)
             while ContinuousClock.now < deadline, process.exitStatus == nil {
                 let socket = try SocketAddress("127.0.0.1", port).connectingSocket()
                 var poll = pollfd(fd: socket.number, events: Int16(POLLOUT), revents: 0)

@@ -157,7 +157,7 @@ public final class RawServer: Sendable {
     /// - Throws: ``RigError`` with the actual connections, after `limit` or when the server stops.
     @discardableResult
     public func awaitConnections(
-        within limit: Duration = .seconds(60),
+        within limit: Duration = .seconds(120),
         where condition: @escaping @Sendable ([Connection]) -> Bool
     ) async throws -> [Connection] {
         try await withCheckedThrowingContinuation { continuation in

@@ -26,7 +26,7 @@ extension ServerRig {
     public func awaitAccessLog(
         since mark: LogMark = .beginning,
         count: Int = 1,
-        within limit: Duration = .seconds(60),
+        within limit: Duration = .seconds(120),
         where matches: @escaping @Sendable (AccessLogLine) -> Bool
     ) async throws -> [AccessLogLine] {
         let found = try await watch(requests.path, within: limit) { [self] () -> [AccessLogLine]? in

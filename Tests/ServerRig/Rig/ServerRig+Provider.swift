@@ -25,7 +25,7 @@ extension ServerRig {
         contains text: String,
         count: Int = 1,
         since mark: LogMark = .beginning,
-        within limit: Duration = .seconds(60)
+        within limit: Duration = .seconds(120)
     ) async throws -> [String] {
         let found = try await watch(queries.path, within: limit) { [queries] () -> [String]? in
             let lines = try queries.lines(since: mark).filter { $0.contains(text) }

@@ -23,9 +23,9 @@ public enum SocketTable {
     }
 
     /// Waits until the number of unread bytes meets a condition, see ``unread(to:)``.
-    /// - Throws: ``RigError`` after half a minute.
+    /// - Throws: ``RigError`` after two minutes.
     public static func awaitUnread(to port: UInt16, _ condition: (Int?) -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while !condition(unread(to: port)) {
             guard ContinuousClock.now < deadline else {
                 throw RigError("\(unread(to: port).map(String.init) ?? "no socket") unread on port \(port)")
@@ -36,10 +36,10 @@ public enum SocketTable {
     }
 
     /// Waits until a number of sockets connect to a port, and neither succeed nor fail.
-    /// - Throws: ``RigError`` after half a minute.
+    /// - Throws: ``RigError`` after two minutes.
     public static func awaitConnecting(to port: UInt16, count: Int) async throws {
         let remote = ":" + hexadecimal(port)
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         // State 02 is TCP_SYN_SENT.
         while rows().count(where: { $0[2].hasSuffix(remote) && $0[3] == "02" }) != count {
             guard ContinuousClock.now < deadline else {

@@ -23,7 +23,7 @@ public struct SystemAnswers: Sendable {
     public func run(
         _ command: Command,
         answering answers: [String: [String]],
-        within limit: Duration = .seconds(60)
+        within limit: Duration = .seconds(120)
     ) async throws -> CommandResult {
         var command = command
         command.environment.merge(environment(answering: answers)) { $1 }

@@ -48,7 +48,7 @@ public final class TLSRelay: Sendable {
         )
         self.child = child
         try await onBlockingThread {
-            let deadline = ContinuousClock.now + .seconds(30)
+            let deadline = ContinuousClock.now + .seconds(120)
             while ContinuousClock.now < deadline, child.exitStatus == nil {
                 if SocketTable.isListening(on: port) { return }
                 usleep(2_000)

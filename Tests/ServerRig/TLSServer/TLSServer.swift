@@ -44,7 +44,7 @@ public final class TLSServer: Sendable {
         self.child = child
         self.error = error
         self.port = try await onBlockingThread {
-            let deadline = ContinuousClock.now + .seconds(30)
+            let deadline = ContinuousClock.now + .seconds(120)
             while ContinuousClock.now < deadline, child.exitStatus == nil {
                 // `ACCEPT 127.0.0.1:40123` reports that it is ready; with a given port it is `ACCEPT`.
                 let text = String(decoding: output.contents(), as: UTF8.self)

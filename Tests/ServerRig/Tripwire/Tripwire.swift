@@ -24,7 +24,7 @@ public struct Tripwire: Sendable {
     public func run(
         _ command: Command,
         recordsSockets: Bool = false,
-        within limit: Duration = .seconds(60)
+        within limit: Duration = .seconds(120)
     ) async throws -> (result: CommandResult, lookups: [String]) {
         let log = try FileDescriptor.newFile("lookups", ".log").name
         defer { unlink(log) }
