@@ -60,8 +60,8 @@ struct StalledBodyTests {
     @Test("A call with a stalled body ends at its deadline or when canceled", arguments: Case.all)
     func ends(_ it: Case) async throws {
         // On a busy machine a short time may be over before the source has had its turn: then the same with a longer one.
-        for seconds in [1, 4, 16] where try await endsAsSaid(it, total: .seconds(seconds)) { return }
-        Issue.record("the source was not asked for a chunk within 16 seconds")
+        for seconds in [1, 8, 64] where try await endsAsSaid(it, total: .seconds(seconds)) { return }
+        Issue.record("the source was not asked for a chunk within a minute")
     }
 
     /// Whether the source was asked: else the call was over before its body began.
@@ -103,6 +103,17 @@ extension StalledBodyTests {
         End.allCases
     )
     func deaf(versions: HTTPDNSClient.AllowedVersions, end: End) async throws {
+        // As above.
+        for seconds in [1, 8, 64] where try await endsWhenDeaf(versions, end, total: .seconds(seconds)) { return }
+        Issue.record("the source was not asked for a chunk within a minute")
+    }
+
+    /// Whether the source was asked: else the call was over before its body began.
+    private func endsWhenDeaf(
+        _ versions: HTTPDNSClient.AllowedVersions,
+        _ end: End,
+        total: HTTPDNSClient.TimeLimit
+    ) async throws -> Bool {
         let rig = try await ServerRig.shared()
         let (asked, done) = (Gate(), Gate())
         let source = AsyncStream<[UInt8]> {
@@ -112,7 +123,7 @@ extension StalledBodyTests {
         }
         var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
         request.options.versions = versions
-        request.options.timeout = end == .deadline ? .seconds(1) : .inherited
+        request.options.timeout = end == .deadline ? total : .inherited
         request.body = .stream(source)
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         settings.versions = versions
@@ -122,7 +133,8 @@ extension StalledBodyTests {
             let call = Task { [request] in _ = try await client.execute(request) }
             if end == .deadline {
                 let error = try await refusal { try await call.value }
-                #expect(error.code == .timedOut && error.phase == .send)
+                #expect(error.code == .timedOut)
+                if asked.isOpen { #expect(error.phase == .send) }
             } else {
                 await asked.passage()
                 call.cancel()
@@ -130,6 +142,7 @@ extension StalledBodyTests {
             }
         }
         done.open()
+        return asked.isOpen
     }
 }
 

@@ -59,7 +59,10 @@ struct DeadHTTP2ConnectionTests {
         configuration.connections.happyEyeballsDelay = .milliseconds(250)
         // Else the kernel would find a dead connection too, after half a minute.
         configuration.connections.tcpUserTimeout = nil
-        configuration.timeouts.total = .seconds(60)
+        // Other limits, at which a request on a dead connection would end.
+        configuration.timeouts.firstByte = .seconds(60)
+        configuration.timeouts.total = .seconds(180)
+        configuration.timeouts.tls = .seconds(60)
         // A probe of an address that went silent ends by it.
         configuration.timeouts.connect = .seconds(5)
         configuration.retries = .standard
@@ -90,7 +93,7 @@ struct DeadHTTP2ConnectionTests {
             for number in 0..<20 {
                 let began = ContinuousClock.now
                 let response = try await way.get(client)
-                #expect(began.duration(to: .now) < .seconds(10))
+                #expect(began.duration(to: .now) < .seconds(60))
                 let exchange = try #require(response.exchanges.last)
                 // No time limit of the first address has passed: its end would be a failed attempt in the trail.
                 #expect(response.version == .http2 && exchange.remote == way.good && exchange.failedAttempts.isEmpty)
@@ -111,17 +114,26 @@ struct DeadHTTP2ConnectionTests {
 
     @Test("Concurrent GETs move to the next address, and a POST among them is not repeated")
     func manyAtOnce() async throws {
-        let way = try await way("h2-many.wild.test")
-        try await withClient(way.configuration) { client in
+        // On a busy machine a short time may be over before the POST is sent: then the same with a longer one.
+        for seconds in [4, 16, 64] where try await areMoved(within: seconds) { return }
+        Issue.record("no POST was sent within its time")
+    }
+
+    private func areMoved(within seconds: Int) async throws -> Bool {
+        let way = try await way("h2-many-\(seconds).wild.test")
+        let isSent = try await withClient(way.configuration) { client in
             try await warm(client, way, count: 1)
             way.relay.swallow()
+            let isOver = Gate()
             async let post = refusal {
-                try await client.post(way.url, body: .text("charge"), timeout: .seconds(4)).text()
+                defer { isOver.open() }
+                try await client.post(way.url, body: .text("charge"), timeout: .seconds(seconds)).text()
             }
             // A POST that comes after the GETs have found the connection dead goes to the other address, as it should.
-            while client.connectionPools.first(where: { $0.endpoint == way.old })?.requests != 2 {
+            while !isOver.isOpen, client.connectionPools.first(where: { $0.endpoint == way.old })?.requests != 2 {
                 try await Task.sleep(for: .milliseconds(5))
             }
+            if isOver.isOpen { return false }
             let remotes = try await withThrowingTaskGroup(of: HTTPDNSClient.Exchange?.self) { group in
                 for _ in 0..<20 {
                     group.addTask { try await way.get(client).exchanges.last }
@@ -131,6 +143,7 @@ struct DeadHTTP2ConnectionTests {
             #expect(remotes.count == 20)
             #expect(remotes.allSatisfy { $0?.remote == way.good && $0?.failedAttempts.isEmpty == true })
             let error = try await post
+            if error.code == .timedOut, !error.requestMayHaveBeenSent { return false }
             #expect(error.code == .timedOut && error.phase == .firstByte && error.isCallDeadline, "\(error)")
             // It went out on the connection, and nobody can know how far it came.
             #expect(error.requestMayHaveBeenSent && error.retries == 0)
@@ -138,32 +151,44 @@ struct DeadHTTP2ConnectionTests {
             let next = try await client.post(way.url, body: .text("charge"))
             try await next.text()
             #expect(next.exchanges.last?.remote == way.good && next.exchanges.last?.failedAttempts.isEmpty == true)
+            return true
         }
+        guard isSent else { return false }
         try await way.awaitLog("GET", at: "127.0.0.3", count: 20)
         try await way.awaitLog("POST", at: "127.0.0.3")
         #expect(try way.logged("POST") == 1 && way.logged("GET", at: "127.0.0.3") == 20)
         #expect(way.relay.connectionCount == 1)
+        return true
     }
 
     @Test("A POST whose response is lost is not sent again, and the next one goes elsewhere")
     func lostAnswer() async throws {
-        let way = try await way("h2-answer.wild.test")
-        try await withClient(way.configuration) { client in
+        // On a busy machine a short time may be over before the POST is sent: then the same with a longer one.
+        for seconds in [4, 16, 64] where try await isAnswerLost(within: seconds) { return }
+        Issue.record("no POST was sent within its time")
+    }
+
+    private func isAnswerLost(within seconds: Int) async throws -> Bool {
+        let way = try await way("h2-answer-\(seconds).wild.test")
+        let isSent = try await withClient(way.configuration) { client in
             try await warm(client, way, count: 1)
             way.relay.loseAnswers()
             let error = try await refusal {
-                // Beside all suites the sending itself may take seconds.
-                try await client.post(way.url, body: .text("charge"), timeout: .seconds(10)).text()
+                try await client.post(way.url, body: .text("charge"), timeout: .seconds(seconds)).text()
             }
+            if error.code == .timedOut, !error.requestMayHaveBeenSent { return false }
             #expect(error.code == .timedOut && error.requestMayHaveBeenSent && error.retries == 0, "\(error)")
             try await way.awaitLog("POST", at: "127.0.0.2")
             #expect(try way.logged("POST") == 1)
             let next = try await client.post(way.url, body: .text("charge"))
             try await next.text()
             #expect(next.exchanges.last?.remote == way.good)
+            return true
         }
+        guard isSent else { return false }
         try await way.awaitLog("POST", at: "127.0.0.3")
         #expect(try way.logged("POST") == 2)
+        return true
     }
 
     /// No connection is made to send it again.

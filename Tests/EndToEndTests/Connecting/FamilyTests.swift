@@ -26,6 +26,7 @@ struct FamilyTests {
         var configuration = try rig.settings()
         configuration.connections.happyEyeballsDelay = HTTPDNSClient.Configuration.Connections().happyEyeballsDelay
         configuration.connections.firstFamily = .v6
+        configuration.timeouts.connect = .seconds(60)
         try await withClient(configuration) { client in
             let response = try await client.get("http://\(name):\(good.port)/")
             try await response.text()
@@ -33,9 +34,9 @@ struct FamilyTests {
             #expect(exchange.remote == HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: good.port))
             // The second attempt began at the stagger. The connect limit is a minute, and its end would be a failed attempt.
             #expect(
-                exchange.timings.race.map { (.milliseconds(250)..<Duration.milliseconds(2_500)) ~= $0 } == true
+                exchange.timings.race.map { (.milliseconds(250)..<Duration.seconds(60)) ~= $0 } == true
             )
-            #expect(exchange.timings.total.map { $0 < .seconds(6) } == true)
+            #expect(exchange.timings.total.map { $0 < .seconds(60) } == true)
             #expect(exchange.failedAttempts.isEmpty)
             let dead = client.endpointRecords.first { $0.endpoint.address.family == .v6 }
             #expect(dead?.state == .suspect || dead?.state == .cooling)

@@ -140,32 +140,50 @@ struct NamedErrorTests {
 
     @Test("A time-out names the phase and its limit")
     func timeout() async throws {
+        // On a busy machine a short limit may be over before its phase: then the same with a longer one.
+        for seconds in [3, 12, 50] where try await isNamed(seconds) { return }
+        Issue.record("no phase began within its limit")
+    }
+
+    private func isNamed(_ seconds: Int) async throws -> Bool {
         let rig = try await ServerRig.shared()
         let hole = try BlackHole()
         var configuration = try rig.settings(mappings: [
             "hole.test": .addresses(["\(hole.address):\(hole.port)"]), "one.test": .addresses(["127.0.0.2"]),
         ])
-        configuration.timeouts.connect = .seconds(3)
-        configuration.timeouts.firstByte = .seconds(3)
-        try await withClient(configuration) { client in
+        configuration.timeouts.connect = .seconds(seconds)
+        configuration.timeouts.firstByte = .seconds(seconds)
+        configuration.timeouts.tls = .seconds(60)
+        return try await withClient(configuration) { client in
             let connect = try await refusal { _ = try await client.get("http://hole.test/") }
             #expect(connect.code == .timedOut && connect.phase == .connect, "\(connect)")
-            #expect(connect.limit == .seconds(3) && !connect.requestMayHaveBeenSent)
-            expectPresentable(connect, naming: "hole.test", "127.0.0.1:\(hole.port)", "3000 ms")
+            #expect(connect.limit == .seconds(seconds) && !connect.requestMayHaveBeenSent)
+            expectPresentable(connect, naming: "hole.test", "127.0.0.1:\(hole.port)", "\(seconds)000 ms")
 
-            let stalled = "https://one.test:\(rig.tlsPort)/stall/20"
-            try await client.get("https://one.test:\(rig.tlsPort)/health").text()
+            let stalled = "https://one.test:\(rig.tlsPort)/stall/60"
+            func warm() async throws -> Bool {
+                do {
+                    try await client.get("https://one.test:\(rig.tlsPort)/health").text()
+                } catch let error as HTTPDNSClientError where error.code == .timedOut {
+                    return false
+                }
+                return true
+            }
+            guard try await warm() else { return false }
             let firstByte = try await refusal { _ = try await client.get(stalled) }
             #expect(firstByte.code == .timedOut && firstByte.phase == .firstByte, "\(firstByte)")
             #expect(firstByte.requestMayHaveBeenSent)
-            expectPresentable(firstByte, naming: "one.test", "127.0.0.2:\(rig.tlsPort)", "3000 ms")
+            expectPresentable(firstByte, naming: "one.test", "127.0.0.2:\(rig.tlsPort)", "\(seconds)000 ms")
 
             // The time limit has retired the connection, and a new one could take longer than what is meant here.
-            try await client.get("https://one.test:\(rig.tlsPort)/health").text()
-            let total = try await refusal { _ = try await client.get(stalled, timeout: .seconds(2)) }
+            guard try await warm() else { return false }
+            let limit = seconds - 1
+            let total = try await refusal { _ = try await client.get(stalled, timeout: .seconds(limit)) }
+            if total.code == .timedOut, total.phase != .firstByte { return false }
             #expect(total.code == .timedOut && total.phase == .firstByte && total.isCallDeadline, "\(total)")
-            #expect(total.limit == .seconds(2))
-            expectPresentable(total, naming: "one.test", "2 s")
+            #expect(total.limit == .seconds(limit))
+            expectPresentable(total, naming: "one.test", "\(limit) s")
+            return true
         }
     }
 

@@ -149,7 +149,7 @@ struct SwitchUnderLoadTests {
                 rows.compactMap { row -> String? in if case .lost(let why) = row.ending { why } else { nil } } == []
             )
             // No turn holds a request up; a busy machine may.
-            #expect(rows.allSatisfy { $0.time < .seconds(10) }, "\(rows.map(\.time).max() as Any)")
+            #expect(rows.allSatisfy { $0.time < .seconds(120) }, "\(rows.map(\.time).max() as Any)")
             // Where nothing was turned between start and end, the path is that of the switch.
             let settled = rows.filter { $0.before == $0.after && $0.before.isOn != nil }
             #expect(settled.count { $0.ending != ($0.before.isOn == true ? .pinned : .systemPath) } == 0)
