@@ -234,12 +234,12 @@ private struct PrometheusAPI {
 
 /// Repeated questions to a server that reports no events.
 private enum Polling {
-    /// Returns a value, once it is as expected, or the one after 20 seconds.
+    /// Returns a value, once it is as expected, or the one after two minutes.
     static func value<Value>(
         _ value: () async throws -> Value,
         until isExpected: (Value) -> Bool
     ) async throws -> Value {
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + .seconds(120)
         while true {
             let present = try await value()
             if isExpected(present) || ContinuousClock.now >= end { return present }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Mocktail files", .timeLimit(.minutes(1)))
+@Suite("Mocktail files", .timeLimit(.minutes(5)))
 struct MocktailTests {
     private func response(
         to url: String,

@@ -77,7 +77,7 @@ struct WaitingCallTests {
         }
     }
 
-    @Test("A busy thread of a blocking client delays no deadline of the queue", .timeLimit(.minutes(1)))
+    @Test("A busy thread of a blocking client delays no deadline of the queue", .timeLimit(.minutes(5)))
     func busyThread() async throws {
         let (clock, member, executor) = (ManualClock(), Admission.Member(), BusyExecutor())
         let limits = AdmissionQueue.Limits(perHost: 1, total: .max, maximumWaiting: .max)

@@ -35,7 +35,7 @@ struct PhaseTests {
                 try #require(durations.count == count)
                 // On a busy machine a phase may begin late in the eyes of the client.
                 #expect((durations.max() ?? .zero) >= Self.delay, "\(durations)")
-                #expect(durations.allSatisfy { $0 < .seconds(20) }, "\(durations)")
+                #expect(durations.allSatisfy { $0 < .seconds(300) }, "\(durations)")
             } else {
                 #expect(durations.count == (expected.contains(phase.name) ? count : 0), "\(phase.name)")
                 #expect(

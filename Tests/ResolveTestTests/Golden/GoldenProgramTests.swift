@@ -134,7 +134,7 @@ struct GoldenProgramTests {
         _ = try folder.write("version: 1\n\(mappings)\(faults)", to: "served.yaml")
         let file = try folder.write("", to: "output")
         func awaitLine(_ part: String) async throws -> String {
-            let found = try await watch(file, within: .seconds(60)) {
+            let found = try await watch(file, within: .seconds(120)) {
                 try LogFile(path: file).lines(since: .beginning).map(String.init).first { $0.contains(part) }
             }
             return try #require(found, "no line with \(part): \(folder.read("output") ?? "")")

@@ -220,11 +220,11 @@ struct MonitorCommandTests {
         )
         let folder = service.folder
         @Sendable func lines() -> Int { folder.read("output")?.split(separator: "\n").count ?? 0 }
-        _ = try await watch(output, within: .seconds(60)) { lines() >= 2 ? true : nil }
+        _ = try await watch(output, within: .seconds(120)) { lines() >= 2 ? true : nil }
         for path in ["/1", "/2", "/3", "/4", "/5"] { try await service.get(path) }
         try await service.get("/6", host: "other.test")
         try await service.get("/7")
-        _ = try await watch(output, within: .seconds(60)) { lines() >= 8 ? true : nil }
+        _ = try await watch(output, within: .seconds(120)) { lines() >= 8 ? true : nil }
         kill(try #require(service.folder.read("pid").flatMap { Int32($0.dropLast()) }), SIGINT)
         #expect(try await run.status == 130)
         let urls = try (service.folder.read("output") ?? "").split(separator: "\n").map { line in

@@ -14,7 +14,7 @@ enum Program {
 
     /// Runs it below a shell line, in which `$0` is the program and `$@` its arguments.
     static func shell(_ line: String, _ arguments: [String]) async throws -> CommandResult {
-        try await Command("sh", ["-c", line, path] + arguments).run(within: .seconds(60))
+        try await Command("sh", ["-c", line, path] + arguments).run(within: .seconds(120))
     }
 
     /// Runs it as a user who owns nothing, where the tests run as root.

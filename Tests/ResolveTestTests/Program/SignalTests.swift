@@ -16,7 +16,7 @@ struct SignalTests {
         let watching = ["watch", "one.test", "--map", "one.test=127.0.0.2", "--interval", "50ms"] + arguments
         let line = "\(prefix) echo $$ > \(folder.path)/pid; exec \"$0\" \"$@\" > \(output)"
         async let run = Program.shell(line, watching)
-        let seen = try await watch(output, within: .seconds(30)) {
+        let seen = try await watch(output, within: .seconds(120)) {
             folder.read("output")?.contains("127.0.0.2") == true ? true : nil
         }
         #expect(seen == true)

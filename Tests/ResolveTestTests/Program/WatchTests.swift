@@ -126,7 +126,7 @@ struct WatchTests {
 
     /// Waits for a line of the file that has all of these in it.
     private static func wait(for parts: String..., in file: String) async throws {
-        let line = try await watch(file, within: .seconds(30)) {
+        let line = try await watch(file, within: .seconds(120)) {
             try LogFile(path: file).lines(since: .beginning).first { line in parts.allSatisfy { line.contains($0) } }
                 .map(String.init)
         }

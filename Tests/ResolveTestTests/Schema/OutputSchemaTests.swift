@@ -210,7 +210,7 @@ struct OutputSchemaTests {
         let file = try folder.write("version: 1\nmappings: { one.test: 203.0.113.7 }\n", to: "served.yaml")
         let output = try folder.write("", to: "output")
         func line(_ event: String, _ more: String = "") async throws -> String {
-            let found = try await watch(output, within: .seconds(60)) {
+            let found = try await watch(output, within: .seconds(120)) {
                 try LogFile(path: output).lines(since: .beginning).map(String.init).first {
                     $0.contains("\"event\":\"\(event)\"") && (more.isEmpty || $0.contains(more))
                 }
