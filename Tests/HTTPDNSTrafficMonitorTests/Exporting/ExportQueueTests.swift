@@ -3,6 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import HTTPDNSTrafficMonitor
@@ -95,9 +96,9 @@ struct ExportQueueTests {
     func fullQueue() {
         var queue = queue { $0.maximumWaiting = 10_000 }
         let record = HTTPDNSClient.TrafficMonitor.Record.call(1)
-        let duration = ContinuousClock().measure {
-            for _ in 0..<510_000 { _ = queue.add(record, bytes: 10, at: start) }
-        }
+        let begin = ProcessState.threadTime()
+        for _ in 0..<510_000 { _ = queue.add(record, bytes: 10, at: start) }
+        let duration = ProcessState.threadTime() - begin
         #expect(queue.count == 10_000 && queue.counters.dropped == 500_000)
         #expect(duration < .seconds(15), "\(duration)")
     }

@@ -77,7 +77,7 @@ struct ConfigurationFileTests {
         }
         let text = "{ x: \"\n#\", a0: &a0 [x], \(levels.joined(separator: ", ")) }"
         let file = try folder.write(text, to: "bomb.yaml")
-        let run = try await Program.command(["check", file]).run(within: .seconds(5))
+        let run = try await Program.command(["check", file]).run(within: .seconds(60))
         #expect(run.status == 2 && run.error.contains("\"*a0\" is a YAML alias"), "\(run)")
     }
 

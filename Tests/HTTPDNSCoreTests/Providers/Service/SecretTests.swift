@@ -119,15 +119,19 @@ struct SecretTests {
     /// Without a deadline the caller waits for a second.
     @Test("A secret that was read is there at the caller's deadline while its file hangs")
     func staysInUseInTime() async throws {
-        let path = try file(Array(Self.canary.utf8))
-        let secret = HTTPDNSSecret.file(path)
-        #expect(try await secret.current() == Self.canary)
-        try FileManager.default.removeItem(atPath: path)
-        try #require(mkfifo(path, 0o600) == 0)
-        let start = SystemTimeSource().now()
-        #expect(try await secret.current(until: start + .milliseconds(50)) == Self.canary)
-        let elapsed = SystemTimeSource().now() - start
-        #expect(elapsed >= .milliseconds(50) && elapsed < .milliseconds(500), "\(elapsed)")
+        // On a busy machine a wait may take longer than the second, and not each of several.
+        var shortest = Duration.seconds(3600)
+        for _ in 0..<10 where shortest >= .milliseconds(900) {
+            let path = try file(Array(Self.canary.utf8))
+            let secret = HTTPDNSSecret.file(path)
+            #expect(try await secret.current() == Self.canary)
+            try FileManager.default.removeItem(atPath: path)
+            try #require(mkfifo(path, 0o600) == 0)
+            let start = SystemTimeSource().now()
+            #expect(try await secret.current(until: start + .milliseconds(50)) == Self.canary)
+            shortest = min(shortest, SystemTimeSource().now() - start)
+        }
+        #expect(shortest >= .milliseconds(50) && shortest < .milliseconds(900), "\(shortest)")
     }
 
     @Test("An environment variable and a closure give their secrets")
