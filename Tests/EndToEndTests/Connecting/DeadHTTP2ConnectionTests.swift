@@ -59,10 +59,7 @@ struct DeadHTTP2ConnectionTests {
         configuration.connections.happyEyeballsDelay = .milliseconds(250)
         // Else the kernel would find a dead connection too, after half a minute.
         configuration.connections.tcpUserTimeout = nil
-        // Other limits, at which a request on a dead connection would end.
-        configuration.timeouts.firstByte = .seconds(60)
         configuration.timeouts.total = .seconds(180)
-        configuration.timeouts.tls = .seconds(60)
         // A probe of an address that went silent ends by it.
         configuration.timeouts.connect = .seconds(5)
         configuration.retries = .standard

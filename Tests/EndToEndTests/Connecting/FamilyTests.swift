@@ -26,7 +26,6 @@ struct FamilyTests {
         var configuration = try rig.settings()
         configuration.connections.happyEyeballsDelay = HTTPDNSClient.Configuration.Connections().happyEyeballsDelay
         configuration.connections.firstFamily = .v6
-        configuration.timeouts.connect = .seconds(60)
         try await withClient(configuration) { client in
             let response = try await client.get("http://\(name):\(good.port)/")
             try await response.text()

@@ -153,7 +153,6 @@ struct NamedErrorTests {
         ])
         configuration.timeouts.connect = .seconds(seconds)
         configuration.timeouts.firstByte = .seconds(seconds)
-        configuration.timeouts.tls = .seconds(60)
         return try await withClient(configuration) { client in
             let connect = try await refusal { _ = try await client.get("http://hole.test/") }
             #expect(connect.code == .timedOut && connect.phase == .connect, "\(connect)")

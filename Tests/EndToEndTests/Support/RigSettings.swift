@@ -46,6 +46,10 @@ extension HTTPDNSClient.Configuration {
     /// says is where the next request goes, which is how a test tells that it came.
     mutating func adaptToTests() {
         resolver.timeLimit = .seconds(60)
+        timeouts.connect = .seconds(60)
+        timeouts.tls = .seconds(60)
+        timeouts.firstByte = .seconds(60)
+        timeouts.idle = .seconds(60)
         connections.happyEyeballsDelay = .seconds(60)
         connections.addressStickiness = .zero
     }
@@ -53,8 +57,6 @@ extension HTTPDNSClient.Configuration {
     /// For subjects that a busy machine would turn into a time-out of the connection.
     mutating func makePatient() {
         adaptToTests()
-        timeouts.connect = .seconds(60)
-        timeouts.tls = .seconds(60)
         timeouts.total = .seconds(120)
     }
 }

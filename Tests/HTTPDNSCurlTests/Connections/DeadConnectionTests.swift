@@ -257,9 +257,15 @@ struct DeadConnectionTests {
 
     @Test("At most four of a few requests are hedged at a time when everything is slow")
     func budget() async throws {
+        // On a busy machine a short time may be over before the hedges are sent: then the same with a longer one.
+        for seconds in [2, 10, 50] where try await areFourHedged(within: .seconds(seconds)) { return }
+        Issue.record("fewer than four requests were hedged")
+    }
+
+    private func areFourHedged(within limit: Duration) async throws -> Bool {
         let slow = try RawServer(address: "127.0.0.2", .readHead, .hang)
         let second = try RawServer(address: "127.0.0.3", .readHead, .hang)
-        var request = try TransportFixture.request(to: slow) { $0.firstByte = .seconds(2) }
+        var request = try TransportFixture.request(to: slow) { $0.firstByte = limit }
         request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: second.port))
         request.hedgeAfter = .milliseconds(50)
         var configuration = TransportConfiguration()
@@ -268,8 +274,10 @@ struct DeadConnectionTests {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<16 { group.addTask { [request] in _ = try? await transport.execute(request) } }
         }
-        #expect(second.connections.count == 4 && slow.connections.count == 16)
+        let hedged = second.connections.count
+        #expect(hedged <= 4 && slow.connections.count <= 16)
         await transport.shutdown()
+        return hedged == 4 && slow.connections.count == 16
     }
 
     @Test("A canceled request with two sendings leaves no connection behind")

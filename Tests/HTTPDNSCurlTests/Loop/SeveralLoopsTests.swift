@@ -24,7 +24,8 @@ struct SeveralLoopsTests {
     private func request(_ ports: UInt16..., order: EndpointOrder = .given) throws -> TransferRequest {
         var request = TransferRequest(
             url: try ParsedURL("http://one.test:\(ports[0])/"),
-            endpoints: ports.map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: $0) }
+            endpoints: ports.map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: $0) },
+            limits: .patient
         )
         request.order = order
         return request

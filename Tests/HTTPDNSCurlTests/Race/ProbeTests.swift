@@ -41,7 +41,7 @@ struct ProbeTests {
             endpoints: kind == .resting ? [other, good] : [good, other]
         )
         request.withholdsCertificate = withholding
-        (request.limits.connect, request.limits.tls) = (.seconds(60), .seconds(60))
+        request.limits = .patient
         #expect(try await transport.fetch(request).endpoint == good)
         let server = try await TLSServer(
             certificate: rig.certificateFile("tenant.pem"),

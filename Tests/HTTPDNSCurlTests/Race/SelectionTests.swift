@@ -52,7 +52,8 @@ struct SelectionTests {
             url: try ParsedURL("http://one.test/"),
             endpoints: try servers.map {
                 HTTPDNSEndpoint(address: try #require(HTTPDNSAddress($0.address)), port: $0.port)
-            }
+            },
+            limits: .patient
         )
         request.order = order
         return Three(servers: servers, request: request, transport: Transport(configuration))

@@ -20,7 +20,8 @@ struct TransportRaceOverTLSTests {
         let good = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)
         return TransferRequest(
             url: try ParsedURL("https://img.shop.test:\(rig.tlsPort)/a.jpg"),
-            endpoints: others + [good]
+            endpoints: others + [good],
+            limits: .patient
         )
     }
 

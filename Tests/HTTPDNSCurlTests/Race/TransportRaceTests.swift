@@ -26,10 +26,10 @@ struct TransportRaceTests {
             method: method,
             url: try ParsedURL("http://one.test/"),
             body: body,
-            endpoints: try endpoints.map { HTTPDNSEndpoint(address: try #require(HTTPDNSAddress($0.0)), port: $0.1) }
+            endpoints: try endpoints.map { HTTPDNSEndpoint(address: try #require(HTTPDNSAddress($0.0)), port: $0.1) },
+            limits: .patient
         )
         request.order = order
-        request.limits.connect = .seconds(60)
         change(&request.limits)
         return request
     }

@@ -132,6 +132,7 @@ private struct PlannedRequest {
             url: try ParsedURL("http://one.test/\(number)"),
             headerFields: number.isMultiple(of: 3) ? [:] : [.userAgent: "\(number)"],
             endpoints: [endpoint],
+            limits: .patient,
             versions: group.versions
         )
         request.decodes = decodes

@@ -43,10 +43,9 @@ struct TransportFixture {
             url: parsed,
             body: body,
             endpoints: [HTTPDNSEndpoint(address: address, port: parsed.port)],
+            limits: .patient,
             versions: versions
         )
-        // A busy machine may need longer than the defaults.
-        (request.limits.connect, request.limits.tls) = (.seconds(60), .seconds(60))
         change(&request.limits)
         return request
     }
@@ -78,6 +77,15 @@ struct TransportFixture {
     /// The failure that sending and reading ends with.
     func failure(of request: TransferRequest) async -> TransferFailure? {
         await #expect(throws: TransferFailure.self) { try await fetch(request) }
+    }
+}
+
+extension TransferLimits {
+    /// The defaults, and a minute for a connection: a busy machine may need longer than they say.
+    static var patient: TransferLimits {
+        var limits = TransferLimits()
+        (limits.connect, limits.tls) = (.seconds(60), .seconds(60))
+        return limits
     }
 }
 

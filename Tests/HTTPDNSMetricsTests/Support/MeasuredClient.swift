@@ -43,6 +43,8 @@ struct MeasuredClient: Sendable {
             HTTPDNSRoute(try .init("*.shop.test"), .providers(["scripted"], fallback: .none))
         ]
         configuration.resolver.families = .v4
+        // A busy machine may need longer than the defaults.
+        (configuration.timeouts.connect, configuration.timeouts.tls) = (.seconds(60), .seconds(60))
         try change(&configuration)
         if let transport {
             client = try await HTTPDNSClient(configuration: configuration, on: transport)

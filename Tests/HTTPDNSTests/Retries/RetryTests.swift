@@ -500,10 +500,10 @@ struct RetryTests {
     func deadline() async throws {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.refused }) {
             $0.retries = .standard
-            $0.retries.delay = .seconds(10)
+            ($0.retries.delay, $0.retries.maximumDelay) = (.seconds(1200), .seconds(1200))
             $0.random = { 1 }
         }
-        let error = await clientError { try await rig.client.get("https://one.test/", timeout: .seconds(5)) }
+        let error = await clientError { try await rig.client.get("https://one.test/", timeout: .seconds(600)) }
         #expect(error?.code == .connectFailed && rig.wire.requests.count == 1 && error?.retries == 0)
     }
 

@@ -10,6 +10,9 @@ func mappedClient(
 ) async throws -> HTTPDNSClient {
     var configuration = HTTPDNSClient.Configuration()
     configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
+    // A busy machine may need longer than the defaults.
+    (configuration.timeouts.connect, configuration.timeouts.tls) = (.seconds(60), .seconds(60))
+    (configuration.timeouts.firstByte, configuration.timeouts.idle) = (.seconds(60), .seconds(60))
     try change(&configuration)
     return try await HTTPDNSClient(configuration: configuration)
 }

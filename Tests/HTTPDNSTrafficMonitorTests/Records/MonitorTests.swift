@@ -300,7 +300,6 @@ struct MonitorTests {
         let hole = try BlackHole()
         let server = try RawServer(.serve("a"))
         let monitored = try await MonitoredClient([:]) { configuration in
-            configuration.timeouts.connect = .seconds(60)
             configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses([
                 .init(stringLiteral: "\(hole.address):\(hole.port)"), .init(stringLiteral: "127.0.0.1:\(server.port)"),
             ])

@@ -24,6 +24,8 @@ struct MonitoredClient: Sendable {
         for (name, port) in hosts {
             configuration.resolver.mappings[try HTTPDNSMapping.Key(name)] = .addresses(["127.0.0.1:\(port)"])
         }
+        // A busy machine may need longer than the defaults.
+        (configuration.timeouts.connect, configuration.timeouts.tls) = (.seconds(60), .seconds(60))
         try change(&configuration)
         client = try await HTTPDNSClient(configuration: configuration)
         monitor = try Monitor(settings)
