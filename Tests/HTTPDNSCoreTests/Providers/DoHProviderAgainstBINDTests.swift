@@ -32,7 +32,7 @@ struct DoHProviderAgainstBINDTests {
         _ provider: HTTPDNSDoHProvider,
         _ name: String,
         _ families: HTTPDNSAddress.Families = .both,
-        timeLimit: Duration = .seconds(30)
+        timeLimit: Duration = .seconds(120)
     ) async throws -> HTTPDNSProviderAnswer {
         try await provider.resolve(
             HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: timeLimit)

@@ -23,7 +23,7 @@ struct DoHServicesAgainstBINDTests {
         )
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         let provider = try HTTPDNSDoHProvider(configuration)
-        var query = HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(30))
+        var query = HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(120))
         query.wantsHTTPSRecords = true
         query.clientSubnet = clientSubnet
         let answer: HTTPDNSProviderAnswer

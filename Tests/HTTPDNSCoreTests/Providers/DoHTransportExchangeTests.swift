@@ -31,7 +31,7 @@ struct DoHTransportExchangeTests {
         return try HTTPDNSDoHProvider(configuration)
     }
 
-    private func ask(_ provider: HTTPDNSDoHProvider, timeLimit: Duration = .seconds(30)) async throws
+    private func ask(_ provider: HTTPDNSDoHProvider, timeLimit: Duration = .seconds(120)) async throws
         -> HTTPDNSProviderAnswer
     {
         try await provider.resolve(
@@ -40,7 +40,7 @@ struct DoHTransportExchangeTests {
     }
 
     /// The code of the error that the steps lead to; nil when there is an answer.
-    private func code(timeLimit: Duration = .seconds(30), _ steps: RawServer.Step...) async throws
+    private func code(timeLimit: Duration = .seconds(120), _ steps: RawServer.Step...) async throws
         -> HTTPDNSProviderError
         .Code?
     {

@@ -35,7 +35,7 @@ struct Serving: Sendable {
     }
 
     static func query(_ name: String, _ families: HTTPDNSAddress.Families = .both) throws -> HTTPDNSProviderQuery {
-        HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(30))
+        HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(120))
     }
 }
 

@@ -26,6 +26,7 @@ struct MonitoredClient: Sendable {
         }
         // A busy machine may need longer than the defaults.
         (configuration.timeouts.connect, configuration.timeouts.tls) = (.seconds(60), .seconds(60))
+        (configuration.resolver.timeLimit, configuration.resolver.attemptLimit) = (.seconds(60), .seconds(60))
         try change(&configuration)
         client = try await HTTPDNSClient(configuration: configuration)
         monitor = try Monitor(settings)

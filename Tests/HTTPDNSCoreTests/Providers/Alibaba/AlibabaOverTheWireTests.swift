@@ -22,7 +22,7 @@ struct AlibabaOverTheWireTests {
         return try AlibabaProvider(configuration)
     }
 
-    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws
+    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(120)) async throws
         -> HTTPDNSProviderError?
     {
         try await VendorWire.error(steps, .v4, timeLimit: timeLimit, provider)

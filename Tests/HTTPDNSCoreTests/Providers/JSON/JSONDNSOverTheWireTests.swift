@@ -21,7 +21,7 @@ struct JSONDNSOverTheWireTests {
     }
 
     /// The code of the error that the steps lead to; nil when there is an answer.
-    private func code(timeLimit: Duration = .seconds(30), _ steps: RawServer.Step...) async throws
+    private func code(timeLimit: Duration = .seconds(120), _ steps: RawServer.Step...) async throws
         -> HTTPDNSProviderError.Code?
     {
         let server = try RawServer { _ in steps }
@@ -81,7 +81,7 @@ struct JSONDNSOverTheWireTests {
         )
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         let provider = try HTTPDNSJSONProvider(configuration)
-        let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .v4, timeLimit: .seconds(30))
+        let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .v4, timeLimit: .seconds(120))
         let error = await #expect(throws: HTTPDNSProviderError.self) { try await provider.resolve(query) }
         #expect(error?.code == .unreachable && error?.message.contains("certificate") == true)
         await provider.shutdown()

@@ -21,7 +21,7 @@ struct TencentOverTheWireTests {
         return try TencentProvider(configuration)
     }
 
-    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws
+    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(120)) async throws
         -> HTTPDNSProviderError?
     {
         try await VendorWire.error(steps, .both, timeLimit: timeLimit, provider)

@@ -41,7 +41,7 @@ enum VendorWire {
         let query = HTTPDNSProviderQuery(
             host: try HTTPDNSName("www.example.com"),
             families: .both,
-            timeLimit: .seconds(30)
+            timeLimit: .seconds(120)
         )
         let resolved = try await provider.resolve(query)
         await provider.shutdown()
