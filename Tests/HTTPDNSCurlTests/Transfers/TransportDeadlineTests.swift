@@ -14,8 +14,8 @@ struct TransportDeadlineTests {
 
     private static let bound = Duration.seconds(1)
 
-    /// Runs a test that a response must end. On a busy machine a short bound may be over before it: then the same with a
-    /// longer one.
+    /// Runs a test that a response must end. On a busy machine a short bound may be over before it: then the same with
+    /// a longer one.
     private func withBounds(_ test: (Duration) async throws -> Void) async throws {
         for bound in [Self.bound, Self.bound * 8] {
             do {

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("The cache before nginx", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct RealServerTests {
-    /// A request without a stored response fails at once; one that waited would end with its limit for the response head.
+    /// A request without a stored response fails at once. One that waited would end with the limit for its head.
     private static let limit = Duration.seconds(60)
 
     private static func client(

@@ -16,8 +16,8 @@ struct ForeignCodeLimitTests {
         try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .seconds(200))
     }
 
-    /// Runs a test with longer limits until its call came to the code of others: on a busy machine a short one may be over
-    /// before.
+    /// Runs a test with longer limits until its call came to the code of others: on a busy machine a short one may be
+    /// over before.
     private func withLimits(_ first: Duration, _ test: (Duration) async throws -> Bool) async throws {
         for limit in [first, .seconds(5), .seconds(40)] {
             do {
