@@ -43,8 +43,8 @@ extension ServerRig {
 extension HTTPDNSClient.Configuration {
     /// What differs from the defaults in nearly all tests. Sixty suites beside each other keep two cores busy for longer than
     /// a query (3 s), a connection (5 s) and a response (30 s) may take, and for longer than a handshake may before
-    /// the next address is tried (250 ms). And what an answer says is where the next request goes, which is how a test tells
-    /// that it came.
+    /// the next address is tried (250 ms). And what an answer says is where the next request goes, which is how a test
+    /// tells that it came.
     mutating func adaptToTests() {
         resolver.timeLimit = .seconds(60)
         timeouts.connect = .seconds(60)
