@@ -48,6 +48,7 @@ BUILD = swift build
 # Where the examples and the build without traits are built. CI says .build, where their dependencies are built already: the next
 # build there compiles this package again, which costs only those who go on working in the same folder.
 NESTED_BUILD ?= .build/nested
+export NESTED_BUILD
 
 .PHONY: test
 test: dependencies lint scripts ## Everything that CI runs: format, scripts, all tests against real servers, nested packages
@@ -60,14 +61,12 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	$(call step,reports in a browser)
 	@Scripts/report-screenshots .build/report-screenshots
 	@$(MAKE) --no-print-directory libcurl8
-	$(call step,operations of a request)
-	@Scripts/count-operations
 	$(call step,rules and their tests)
 	@Scripts/check-conformance --self-test
 	@Scripts/check-conformance
 	$(call step,documentation comments and public symbols)
 	@Scripts/check-api
-	@$(MAKE) --no-print-directory nested bare
+	@$(MAKE) --no-print-directory nested operations bare
 
 # The tests that are built already, with the libcurl that most systems have. One of the suites fails when another one is loaded. The
 # transport and the end-to-end tests run whole; of the client's tests those that send, receive, save and resume bodies.
@@ -96,6 +95,12 @@ format: ## Correct the format
 scripts: ## Check the shell scripts' syntax
 	$(call step,scripts)
 	@for script in $(SHELL_SCRIPTS); do bash -n $$script || exit 1; done
+
+# A release build of the client without traits, which `make simulate` shares.
+.PHONY: operations
+operations: build-dependencies ## Count the reference-count operations and allocations of a GET, and compare them with the table
+	$(call step,operations of a request)
+	@Scripts/count-operations
 
 # What takes the place of traits that are off.
 .PHONY: bare
@@ -163,8 +168,8 @@ SIMULATE = $(if $(SEED),--seed $(SEED)) $(if $(CALLS),--calls $(CALLS)) $(if $(W
 
 .PHONY: simulate
 simulate: build-dependencies ## Play worlds of hostile servers with the real client in virtual time (SEED, CALLS, WORLDS, FOR seconds, TRACE=1)
-	$(BUILD) -c release $(TRAITS) --product httpdns-simulate
-	.build/release/httpdns-simulate $(SIMULATE)
+	$(BUILD) -c release --disable-default-traits --scratch-path $(NESTED_BUILD) --product httpdns-simulate
+	$(NESTED_BUILD)/release/httpdns-simulate $(SIMULATE)
 
 .PHONY: fuzz
 fuzz: build-dependencies ## Feed the parsers with broken input
