@@ -355,7 +355,8 @@ struct FollowedFileTests {
             return text
         }
         try await withClient(text(1)) { client, folder in
-            let (isOver, asked) = (Lock(false), Lock(0))
+            let isOver = Lock(false)
+            let asked = Lock(0)
             // A busy machine may ask few questions in a reload; of questions that wait for it there are two at most.
             let reload = Task {
                 defer { isOver.withLock { $0 = true } }
