@@ -77,8 +77,8 @@ final class TransportLoop {
     let hasCertificate: Bool
     /// The origins that require HTTP/1.1, and the time until which they get it.
     var http1Origins = RecentTable<RaceOrigin, Int64>(limit: TransportLoop.maximumHTTP1Origins)
-    /// The time on the loop's clock in nanoseconds, read at the end of each wait: events in libcurl's callbacks must not be
-    /// dated before the end of the wait.
+    /// The time on the loop's clock in nanoseconds, read at the end of each wait, and with new jobs: events in libcurl's
+    /// callbacks must not be dated before the end of the wait, and no request is sent after its deadline.
     @exclusivity(unchecked) private(set) var now: Int64
 
     /// Runs a loop until it is asked to end.
@@ -203,6 +203,8 @@ final class TransportLoop {
 
     private func takeJobs() {
         mailbox.takeJobs(into: &jobs)
+        // A job may have come after the end of the wait, and the deadline of its request is judged now.
+        if !jobs.isEmpty { _ = readClock() }
         for job in jobs {
             switch job {
             case .start(let transfer):

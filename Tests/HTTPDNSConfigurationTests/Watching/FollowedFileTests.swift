@@ -250,7 +250,7 @@ struct FollowedFileTests {
                 try folder.replace("httpdns.yaml", with: Self.provider(number))
                 try await client.reload()
                 let text = await failure(client)
-                #expect(text.contains("127.0.0.\(number)") && !text.contains("shut down"))
+                #expect(text.contains("127.0.0.\(number)") && !text.contains("shut down"), "\(text)")
             }
         }
     }

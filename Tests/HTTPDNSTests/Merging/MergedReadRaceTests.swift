@@ -71,7 +71,11 @@ struct MergedReadRaceTests {
             if number == 0 { isSent.open() }
             throw await Overdue(deadline: deadline, phase: .firstByte).failure()
         }
-        let rig = try rig(wire)
+        let rig = try Rig(wire: wire) { configuration in
+            configuration.mergesIdenticalReads = true
+            // More time than the others have.
+            configuration.timeouts.responseHead = .seconds(600)
+        }
         let first = Task {
             defer {
                 isSent.open()

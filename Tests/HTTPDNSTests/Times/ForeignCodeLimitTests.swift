@@ -100,7 +100,7 @@ struct ForeignCodeLimitTests {
         let start = ContinuousClock.now
         let error = await clientError { try await rig.client.get("https://map.test/") }
         let elapsed = ContinuousClock.now - start
-        if error?.code == .timedOut, error?.phase != .interceptor || elapsed < limit * 3 { return false }
+        if error?.code == .timedOut, error?.phase != .interceptor || elapsed < limit * 2 { return false }
         #expect(error?.code == .timedOut && error?.phase == .interceptor && error?.limit == limit)
         #expect(elapsed < .seconds(280), "\(elapsed)")
         return true
