@@ -86,7 +86,11 @@ void sim_network_begin(void) {
 }
 
 void sim_network_end(void) {
-    while (open_count) drop(open_descriptors[0]);
+    while (open_count) {
+        int descriptor = open_descriptors[0];
+        drop(descriptor);
+        close(descriptor);
+    }
     for (int i = 0; i < SIM_DESCRIPTORS; i++) {
         free(pollers[i].watches);
         pollers[i] = (Poller){ 0 };

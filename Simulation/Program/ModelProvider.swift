@@ -22,12 +22,12 @@ final class ModelProvider: HTTPDNSProvider {
             )
         }
         let host = "\(query.host)"
+        stage.queried(host)
+        defer { stage.queriesInFlight[host, default: 0] -= 1 }
         let number = stage.next("query \(name) \(host) \(query.families)")
         var draw = Draw(stage.seed, "answer \(name) \(host) \(query.families) \(number)")
         stage.note("query \(name) \(host) \(query.families) \(number)")
-        // A provider is well or bad for some seconds.
-        var weather = Draw(stage.seed, "provider \(name) \(schedule.elapsed / 4_000_000_000)")
-        let isDown = weather.happens(15)
+        let isDown = World.isDown(name, in: stage.seed, at: .nanoseconds(schedule.elapsed))
         let fate = draw.below(1000)
         try await Task.sleep(
             for: draw.time(
@@ -42,11 +42,14 @@ final class ModelProvider: HTTPDNSProvider {
         guard let index = stage.world.names.firstIndex(where: { $0.host == host }) else {
             return HTTPDNSProviderAnswer(nil, timeToLive: .seconds(5), to: query)
         }
-        let life: Duration = draw.pick([
-            .zero, .seconds(1), .seconds(1), .seconds(20), .seconds(600), .seconds(2_147_483_648),
-        ])
+        var lives = Draw(stage.seed, "lives \(host)")
+        let life: Duration = draw.pick(
+            lives.happens(50)
+                ? [.zero, .seconds(1), .seconds(1)] : [.seconds(20), .seconds(600), .seconds(2_147_483_648)]
+        )
         if fate < 75 {
             stage.cover("answer no such name")
+            stage.unknown.insert(index)
             return HTTPDNSProviderAnswer(nil, timeToLive: .seconds(2), to: query)
         }
         if fate < 90 {
@@ -57,12 +60,25 @@ final class ModelProvider: HTTPDNSProvider {
             stage.cover("answer with a private address")
             return HTTPDNSProviderAnswer([HTTPDNSAddress(v4: 10, 0, 0, UInt8(index))], timeToLive: life, to: query)
         }
+        if fate < 140, query.families == .both {
+            stage.cover("answer failed for one family")
+            return HTTPDNSProviderAnswer(
+                v4: .failed(HTTPDNSProviderError(code: .serverFailure, message: "SERVFAIL")),
+                v6: .nameError(timeToLive: .seconds(2))
+            )
+        }
         stage.cover("answer")
         let own = stage.world.names[index].addresses
         let first = draw.below(own.count)
         let addresses = (0..<1 + draw.below(3)).map { own[(first + $0) % own.count] }
         let asked = addresses.filter { query.families.contains($0.family == .v4 ? .v4 : .v6) }
         stage.answered(index, asked, lives: life)
+        stage.rests(index, asked, lives: life)
         return HTTPDNSProviderAnswer(addresses, timeToLive: life, to: query)
+    }
+
+    func shutdown() async {
+        guard currentStage.clientsInUse > 0 else { return }
+        currentStage.violate("a provider is not shut down while a client uses it", name)
     }
 }

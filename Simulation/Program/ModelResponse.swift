@@ -30,12 +30,15 @@ struct ModelResponse {
         let attempt = stage.next("response \(request.target)")
         var draw = Draw(stage.seed, "response \(request.target) \(attempt)")
         pause = draw.time(.microseconds(100), .milliseconds(15))
-        let body = "body of \(request.target)"
+        let body = "body of \(request.target) no. \(attempt)"
         pieces = [(draw.time(.microseconds(10), .microseconds(400)), body)]
         if draw.happens(20), let name = stage.number(of: request.host) {
             fields.append(("Set-Cookie", "c\(name)=1; Max-Age=5"))
         }
         if draw.happens(20) { fields.append(("Cache-Control", draw.pick(["max-age=1", "no-store", "private"]))) }
+        if fields.contains(where: { $0.name == "Set-Cookie" || $0.value == "no-store" || $0.value == "private" }) {
+            stage.readersOfPrivate[body] = []
+        }
         switch draw.below(1000) {
         case ..<12:
             stage.cover("response reset")
@@ -62,8 +65,13 @@ struct ModelResponse {
         case ..<150:
             status = draw.pick(["302 Found", "307 Temporary Redirect", "303 See Other"])
             stage.cover("response \(status.prefix(3))")
-            let host = stage.world.names[draw.below(stage.world.names.count)].host
-            fields.append(("Location", "\(stage.scheme)://\(host)\(request.path)/\(request.depth + 1)"))
+            let name = draw.below(stage.world.names.count)
+            var port = Draw(stage.seed, "port \(request.target) \(attempt)")
+            let authority = stage.world.names[name].host + (port.happens(20) ? ":8080" : "")
+            let next = "\(request.path)/\(request.depth + 1)"
+            fields.append(("Location", "\(stage.scheme)://\(authority)\(next)"))
+            stage.redirectMethods[next, default: []].insert(status.hasPrefix("307") ? request.method : "GET")
+            if let call = request.call { stage.visited[call, default: []].insert(name) }
             pieces = []
         case ..<200:
             stage.cover("response chunked")

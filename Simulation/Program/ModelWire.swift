@@ -18,18 +18,24 @@ final class ModelWire: HopSending {
         var draw = Draw(stage.seed, "hop \(received.target) \(number)")
         let endpoint = hop.endpoints[0]
         for endpoint in hop.endpoints { stage.check(received, at: endpoint.address) }
+        stage.checkDefaultField(hop.headerFields[.settings], of: received)
         try await pass(draw.time(.microseconds(100), .milliseconds(8)), hop, .connect)
-        switch draw.below(1000) {
-        case ..<30:
+        // After a redirect it happens more often: what was sent before must not count as sent then.
+        let unconnected = received.depth > 0 ? 250 : 30
+        let fate = draw.below(1000)
+        let isUnsent = fate < unconnected || (unconnected + 10..<unconnected + 25).contains(fate)
+        stage.tries[received.target] = (stage.tries[received.target].map { $0.count + 1 } ?? 1, isUnsent)
+        switch fate - unconnected {
+        case ..<0:
             stage.cover("hop not connected")
             throw failure(.connectFailed, .connect, "nothing listens", at: endpoint)
-        case ..<40:
+        case ..<10:
             stage.cover("hop with another name")
             throw failure(.certificateRefused, .tls, "the certificate has another name", at: endpoint)
-        case ..<55:
+        case ..<25:
             stage.cover("hop refused by GOAWAY")
             throw failure(.connectionLost, .firstByte, "the server refused the stream", at: endpoint)
-        case ..<70:
+        case ..<40:
             stage.cover("hop reset")
             stage.noteArrival(of: received, on: -number)
             throw failure(.connectionLost, .firstByte, "the stream was reset", at: endpoint, isSent: true)
@@ -125,6 +131,7 @@ extension ReceivedRequest {
         method = hop.method.rawValue
         target = hop.url.target
         host = hop.hostHeader ?? hop.url.hostText
+        hasOtherPort = hop.url.port != 443
         authorization = hop.headerFields[.authorization]
         cookies = hop.headerFields[values: .cookie].flatMap { $0.split(separator: ";") }.map {
             String($0.drop { $0 == " " })

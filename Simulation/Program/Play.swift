@@ -47,7 +47,8 @@ struct Outcome {
     var connections = 0
     var virtualSeconds = 0.0
     var trace: [String] = []
-    var traceHash: UInt64 = 0
+    /// Whether nothing of it is left, so that another world can be played.
+    var isOver = true
 }
 
 /// An interceptor that passes every request on.
@@ -98,7 +99,7 @@ func play(_ world: World, _ variant: Variant, keepsTrace: Bool = false) -> Outco
     outcome.connections = stage.connectCount
     outcome.virtualSeconds = Double(schedule.elapsed) / 1e9
     outcome.trace = stage.trace
-    outcome.traceHash = stage.traceHash
+    outcome.isOver = isOver && threads == 0
     return outcome
 }
 
@@ -109,9 +110,11 @@ private func answerName(_ text: String, family: Int32, into answer: inout sim_na
     var draw = Draw(stage.seed, "system \(text) \(number)")
     answer.delay = draw.time(.microseconds(200), draw.happens(5) ? .seconds(2) : .milliseconds(20)).nanoseconds
     stage.cover("system lookup")
+    defer { stage.note("system \(text) \(family) \(number): \(answer.error), \(answer.count) addresses") }
     let host = text.hasSuffix(".") ? String(text.dropLast()) : text
     guard let index = stage.world.names.firstIndex(where: { $0.host == host }), !draw.happens(3) else {
         answer.error = -2
+        if let index = stage.number(of: host) { stage.unknown.insert(index) }
         return
     }
     var given: [HTTPDNSAddress] = []
@@ -132,6 +135,8 @@ private func answerName(_ text: String, family: Int32, into answer: inout sim_na
         }
     }
     answer.count = Int32(given.count)
+    // EAI_NODATA: the name has addresses of the other family.
+    if given.isEmpty { answer.error = -5 }
     stage.answered(index, given, lives: .seconds(40))
 }
 
@@ -143,6 +148,13 @@ private final class WorldRun: @unchecked Sendable {
     private(set) var isOver = false
     private(set) var outcomes: [Int: String] = [:]
     private var terminalEvents: [UInt64: Int] = [:]
+    private var clients: [HTTPDNSClient] = []
+    /// The calls that have begun and not ended, and the number of those that have begun.
+    private var running = 0
+    private var observing = 0
+    private var begun = 0
+    /// The status of the last response of an address, if no two calls ran beside each other since the first one.
+    private var lastStatus: [HTTPDNSEndpoint: Int] = [:]
 
     init(_ stage: Stage, _ variant: Variant) {
         self.stage = stage
@@ -169,7 +181,8 @@ private final class WorldRun: @unchecked Sendable {
         configuration.resolver.hasIPv6Route = { settings.hasIPv6 }
         configuration.resolver.cache.staleLimit = settings.staleLimit
         configuration.connections.addressStickiness = settings.stickiness
-        configuration.connections.loops = .count(variant.loops ?? settings.loops)
+        let loops = variant.loops ?? settings.loops
+        configuration.connections.loops = settings.takesLoopsInTurn ? .inTurn(loops) : .count(loops)
         configuration.connections.maximumPerHost = settings.maximumPerHost
         if settings.hedges { configuration.connections.hedgeAfter = .milliseconds(20) }
         if settings.ejects { configuration.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection() }
@@ -178,6 +191,16 @@ private final class WorldRun: @unchecked Sendable {
         configuration.mergesIdenticalReads = settings.merges
         if settings.keepsCookies { configuration.cookies = .memory() }
         if settings.cachesResponses { configuration.responseCache = .memory() }
+        if !settings.hasHeadLimit { configuration.timeouts.responseHead = nil }
+        if settings.hasDefaultField { configuration.headers.fields[.settings] = "0" }
+        if settings.hasSecondClient {
+            let name = stage.world.names[0]
+            configuration.resolver.mappings = [
+                try HTTPDNSMapping.Key(name.host): .addresses([.init(name.addresses[0])])
+            ]
+            // Clients of one file share the rules too.
+            configuration.resolver.indexedMappings = try HTTPDNSMappings(configuration.resolver.mappings)
+        }
         if variant.isObserved {
             configuration.applicationInterceptors = [PassingInterceptor()]
             configuration.networkInterceptors = [PassingInterceptor()]
@@ -201,24 +224,40 @@ private final class WorldRun: @unchecked Sendable {
     func play() async {
         do {
             let configuration = try configuration()
-            let client = try await client(configuration)
-            let events = variant.isObserved ? Task { await self.observe(client.requestEvents) } : nil
-            let changes = Task { await self.change(client, configuration) }
+            clients = [try await client(configuration)]
+            stage.clientsInUse = 1
+            if stage.world.settings.hasSecondClient {
+                let address = stage.world.names[0].addresses[0]
+                stage.mapped[0] = (address, -1)
+                stage.deniedToSecond = address
+                clients.append(try await client(configurations(from: configuration)[1]))
+                stage.clientsInUse = 2
+            }
+            let all = clients
+            let events = all.map { client in
+                variant.isObserved ? Task { await self.observe(client.requestEvents) } : nil
+            }
+            let changes = Task { await self.change(configuration) }
             await withTaskGroup(of: Void.self) { group in
-                for call in stage.world.calls { group.addTask { await self.run(call, client) } }
+                for call in stage.world.calls { group.addTask { await self.run(call) } }
+                if clients.count > 1, let last = stage.world.calls.last {
+                    group.addTask {
+                        try? await Task.sleep(for: last.start / 2)
+                        await self.shutDown(self.clients.removeLast())
+                    }
+                }
             }
             changes.cancel()
             await changes.value
-            if client.requestsWaiting != 0 {
-                stage.violate("no request waits when all calls have ended", "\(client.requestsWaiting)")
-            }
-            try await client.shutdown(drainingFor: .seconds(1))
+            for client in clients { await shutDown(client) }
+            for client in all { checkLimits(of: client) }
             // An event may still be on its way to its reader.
-            for _ in 0..<100 where events != nil && terminalEvents.count < outcomes.count {
-                try? await Task.sleep(for: .milliseconds(10))
+            for _ in 0..<100 where observing > 0 { try? await Task.sleep(for: .milliseconds(10)) }
+            if observing > 0 { stage.violate("the events of a client end with it", "\(observing)") }
+            for events in events {
+                events?.cancel()
+                await events?.value
             }
-            events?.cancel()
-            await events?.value
             if variant.isObserved { checkEvents() }
         } catch {
             stage.violate("a client of a world can be made and shut down", "\(error)")
@@ -226,22 +265,67 @@ private final class WorldRun: @unchecked Sendable {
         isOver = true
     }
 
+    private func shutDown(_ client: HTTPDNSClient) async {
+        stage.clientsInUse -= 1
+        do {
+            try await client.shutdown(drainingFor: .seconds(1))
+        } catch {
+            stage.violate("a client can be shut down", "\(error)")
+        }
+    }
+
+    private func checkLimits(of client: HTTPDNSClient) {
+        if client.requestsWaiting != 0 {
+            stage.violate("no request waits when all calls have ended", "\(client.requestsWaiting)")
+        }
+        if client.permitsTaken != 0 {
+            stage.violate("every permit is given back when all calls have ended", "\(client.permitsTaken)")
+        }
+    }
+
+    /// The configurations of the clients; that of the second one refuses one address more.
+    private func configurations(from configuration: HTTPDNSClient.Configuration) -> [HTTPDNSClient.Configuration] {
+        var second = configuration
+        if let address = stage.deniedToSecond { second.resolver.policy.denied += [address].compactMap(block) }
+        return [configuration, second]
+    }
+
+    private func block(_ address: HTTPDNSAddress) -> HTTPDNSAddressBlock? {
+        HTTPDNSAddressBlock(address, prefixLength: address.family == .v4 ? 32 : 128)
+    }
+
+    private func reload(_ configuration: HTTPDNSClient.Configuration) async throws {
+        for (client, own) in zip(clients, configurations(from: configuration)) {
+            do {
+                _ = try await client.reload(own)
+            } catch let error as HTTPDNSClientError where error.code == .shutDown {}
+        }
+    }
+
     // MARK: - Calls
 
-    private func run(_ call: World.Call, _ client: HTTPDNSClient) async {
+    private func run(_ call: World.Call) async {
         try? await Task.sleep(for: call.start)
+        let isOfSecond = clients.count > 1 && call.usesSecondClient
+        let client = clients[isOfSecond ? 1 : 0]
+        if isOfSecond { stage.secondClientCalls.insert(call.number) }
         let name = stage.world.names[call.name]
         var request = HTTPDNSClient.Request(
             method: call.isPost ? .post : .get,
-            url: "\(stage.scheme)://\(name.host)/a\(call.number)",
+            url: "\(stage.scheme)://\(name.host)/a\(call.resource)",
             body: call.isPost ? .bytes(Array("order \(call.number)".utf8)) : .none
         )
         if call.hasSecret { request.headerFields[.authorization] = "Bearer secret-\(call.name)" }
         if let timeout = call.timeout { request.options.timeout = HTTPDNSClient.TimeLimit(timeout) }
-        stage.callStarts[call.number] = schedule.elapsed
+        // Of several calls that share a response, the first one decides.
+        stage.callStarts[call.resource] = min(schedule.elapsed, stage.callStarts[call.resource] ?? .max)
+        begun += 1
+        running += 1
+        let isAlone = running == 1
+        let firstBegun = begun
         stage.note("call \(call.number) \(name.host)")
         let start = schedule.elapsed
-        let task = Task { [request] in try await self.send(request, client) }
+        let task = Task { [request] in try await self.send(request, call, client) }
         var canceler: Task<Void, Never>?
         if let pause = call.cancelAfter {
             canceler = Task {
@@ -251,14 +335,17 @@ private final class WorldRun: @unchecked Sendable {
         }
         let text: String
         do {
-            text = try await task.value
-        } catch let error as HTTPDNSClientError {
-            text = "\(error.code)"
-            stage.cover("error \(error.code)")
+            let response = try await task.value
+            text = "\(response.status.code)"
+            note(response.exchanges, isAlone: isAlone && begun == firstBegun)
         } catch {
-            text = "canceled"
-            stage.cover("canceled")
+            text = (error as? HTTPDNSClientError).map { "\($0.code)" } ?? "canceled"
+            stage.cover("error \(text)")
+            // The status of a response whose body failed is not known.
+            lastStatus = [:]
+            check(error, of: call, after: .nanoseconds(schedule.elapsed - start))
         }
+        running -= 1
         canceler?.cancel()
         let elapsed = schedule.elapsed - start
         if let timeout = call.timeout, elapsed > timeout.nanoseconds + 1_000_000 {
@@ -274,27 +361,74 @@ private final class WorldRun: @unchecked Sendable {
         stage.note("result \(call.number) \(text) after \(elapsed)")
     }
 
-    private func send(_ request: HTTPDNSClient.Request, _ client: HTTPDNSClient) async throws -> String {
-        let response = try await client.execute(request)
-        let body = try await response.body.collect(upTo: .bytes(10_000))
-        let status = response.status.code
-        stage.cover("status \(status)")
-        let path = request.url.split(separator: "/").last ?? ""
-        let number = Int(path.dropFirst()) ?? -1
-        if status == 200, !stage.strayCalls.contains(number),
-            !String(decoding: body, as: UTF8.self).hasPrefix("body of /\(path)")
+    private func check(_ error: any Error, of call: World.Call, after elapsed: Duration) {
+        let facts = "call \(call.number): \(error)"
+        guard let error = error as? HTTPDNSClientError else {
+            if call.cancelAfter == nil { stage.violate("only a call that is canceled ends as canceled", facts) }
+            return
+        }
+        if error.code == .timedOut, let timeout = call.timeout, elapsed < timeout - .milliseconds(1) {
+            stage.violate("a call does not time out before its time limit", "\(facts), after \(elapsed)")
+        }
+        if error.code == .transportFailed, error.phase == .queue {
+            stage.violate("a call does not fail while another loop can serve it", facts)
+        }
+        let names = stage.visited[call.resource, default: []].union([call.name])
+        // A call that got a response to another one may have been redirected by it.
+        if !stage.strayCalls.contains(call.resource), names.isDisjoint(with: stage.unknown),
+            (error.underlying as? HTTPDNSResolver.Error)?.code == .nameNotFound
         {
+            stage.violate("a name does not exist only when a source has said so", facts)
+        }
+        guard call.isPost, stage.world.settings.retries, call.timeout == nil, call.cancelAfter == nil,
+            error.code == .connectFailed || error.code == .connectionLost
+        else { return }
+        let targets = sequence(first: 0) { $0 + 1 }.lazy.map { $0 == 0 ? "/a\(call.number)" : "/a\(call.number)/\($0)" }
+        let last = Array(targets.prefix { self.stage.tries[$0] != nil }).last.flatMap { stage.tries[$0] }
+        if let last, last.count == 1, last.isUnsent {
+            stage.violate("a request that was certainly not sent is tried again", facts)
+        }
+    }
+
+    /// Notes the responses of a call.
+    private func note(_ exchanges: [HTTPDNSClient.Exchange], isAlone: Bool) {
+        guard isAlone, !stage.world.settings.hedges else { return lastStatus = [:] }
+        for exchange in exchanges {
+            let last = lastStatus.updateValue(exchange.status.code, forKey: exchange.remote)
+            guard exchange.keptPreviousAddress, let last, [421, 502, 503, 504].contains(last) else { continue }
             stage.violate(
-                "a response belongs to its request",
-                "\(request.url): \(String(decoding: body, as: UTF8.self))"
+                "an address that refuses, and that the newest answer lacks, gets no more requests",
+                "\(exchange.remote)"
             )
         }
-        return "\(status)"
+    }
+
+    private func send(
+        _ request: HTTPDNSClient.Request,
+        _ call: World.Call,
+        _ client: HTTPDNSClient
+    ) async throws -> HTTPDNSClient.Response {
+        let response = try await client.execute(request)
+        let body = String(decoding: try await response.body.collect(upTo: .bytes(10_000)), as: UTF8.self)
+        let status = response.status.code
+        stage.cover("status \(status)")
+        if status == 200, !stage.strayCalls.contains(call.resource), !body.hasPrefix("body of /a\(call.resource)") {
+            stage.violate("a response belongs to its request", "\(request.url): \(body)")
+        }
+        if !stage.world.settings.cachesResponses, stage.readersOfPrivate[body] != nil {
+            stage.readersOfPrivate[body]?.insert(call.number)
+            if let readers = stage.readersOfPrivate[body], readers.count > 1 {
+                stage.violate("a response for one user is given to one call", "\(body): calls \(readers.sorted())")
+            }
+        }
+        return response
     }
 
     // MARK: - Events
 
     private func observe(_ events: HTTPDNSClient.RequestEvents) async {
+        observing += 1
+        defer { observing -= 1 }
         for await event in events where event.kind.isTerminal {
             terminalEvents[event.callID, default: 0] += 1
         }
@@ -310,13 +444,13 @@ private final class WorldRun: @unchecked Sendable {
 
     // MARK: - Changes
 
-    private func change(_ client: HTTPDNSClient, _ first: HTTPDNSClient.Configuration) async {
+    private func change(_ first: HTTPDNSClient.Configuration) async {
         var configuration = first
         for event in stage.world.events {
             let pause = event.at.nanoseconds - schedule.elapsed
             if pause > 0 { guard (try? await Task.sleep(for: .nanoseconds(pause))) != nil else { return } }
             do {
-                try await apply(event.change, to: client, &configuration)
+                try await apply(event.change, &configuration)
             } catch is CancellationError {
                 return
             } catch {
@@ -333,7 +467,6 @@ private final class WorldRun: @unchecked Sendable {
 
     private func apply(
         _ change: World.Change,
-        to client: HTTPDNSClient,
         _ configuration: inout HTTPDNSClient.Configuration
     ) async throws {
         stage.note("change \(change)")
@@ -342,39 +475,56 @@ private final class WorldRun: @unchecked Sendable {
             stage.cover("change mapping")
             let address = stage.world.names[name].addresses[index]
             endMapping(of: name)
-            try client.mappings.apply { $0[stage.world.names[name].host] = .addresses([.init(address)]) }
+            for client in clients {
+                try client.mappings.apply { $0[stage.world.names[name].host] = .addresses([.init(address)]) }
+            }
             stage.mapped[name] = (address, schedule.elapsed)
         case .unmap(let name):
             stage.cover("change mapping removed")
             endMapping(of: name)
-            try client.mappings.apply { $0[stage.world.names[name].host] = nil }
+            for client in clients { try client.mappings.apply { $0[stage.world.names[name].host] = nil } }
+            // The rule of the configuration is in effect again.
+            if name == 0, let address = stage.deniedToSecond { stage.mapped[0] = (address, schedule.elapsed) }
         case .switchOff:
             stage.cover("change switch off")
-            client.killSwitch.turnOff()
+            for client in clients { client.killSwitch.turnOff() }
+            stage.forgetAnswers()
             stage.switchedOff = schedule.elapsed
         case .switchOn:
             stage.cover("change switch on")
             stage.switchedOff = nil
-            client.killSwitch.turnOn()
+            stage.forgetAnswers()
+            for client in clients { client.killSwitch.turnOn() }
             stage.switchedOn = schedule.elapsed
         case .deny(let name, let index):
             stage.cover("change policy")
             let address = stage.world.names[name].addresses[index]
-            if let block = HTTPDNSAddressBlock(address, prefixLength: address.family == .v4 ? 32 : 128) {
-                configuration.resolver.policy.denied.append(block)
-                _ = try await client.reload(configuration)
-                stage.denied[address] = schedule.elapsed
-            }
+            configuration.resolver.policy.denied += [address].compactMap(block)
+            stage.forgetAnswers(of: name)
+            try await reload(configuration)
+            stage.denied[address] = schedule.elapsed
         case .staleLimit(let limit):
             stage.cover("change stale limit")
             configuration.resolver.cache.staleLimit = limit
             stage.staleLimit = max(stage.staleLimit, limit)
-            _ = try await client.reload(configuration)
+            try await reload(configuration)
         case .retireConnections:
             stage.cover("change connections retired")
-            client.retireConnections()
+            for client in clients { client.retireConnections() }
+            stage.retiredAt = schedule.elapsed
+        case .defaultField(let number):
+            stage.cover("change default field")
+            stage.defaultFields.insert("\(number)")
+            configuration.headers.fields[.settings] = "\(number)"
+            try await reload(configuration)
+            stage.defaultFields = ["\(number)"]
         }
     }
+}
+
+extension HTTPField.Name {
+    /// The field that a client adds to each request.
+    static let settings = HTTPField.Name("X-Settings")!
 }
 
 /// The world that runs; the models of C find it here.

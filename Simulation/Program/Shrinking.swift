@@ -3,8 +3,8 @@
 
 /// Returns the smallest world found that breaks the same rule: calls and changes are left out as long as it is broken.
 ///
-/// Delta debugging: parts of half the size, then of a quarter, and so on to single ones. What a call draws depends on its number
-/// alone, so the others stay as they are.
+/// Delta debugging: parts of half the size, then of a quarter, and so on to single ones. What a call draws depends on its
+/// number alone, so the others stay as they are.
 func shrink(_ world: World, _ variant: Variant, breaking rule: String, mostPlays: Int = 300) -> World {
     var smallest = world
     var plays = 0

@@ -15,6 +15,7 @@ struct Arguments {
     var seed: UInt64?
     var seconds: Double?
     var printsTrace = false
+    var stopsWhenBroken = false
     /// Of how many processes beside each other this one is which: it plays each such world.
     var part = (number: 1, of: 1)
 
@@ -38,6 +39,7 @@ struct Arguments {
             case "--seed": seed = UInt64(try value())
             case "--for": seconds = try value()
             case "--trace": printsTrace = true
+            case "--until-broken": stopsWhenBroken = true
             case "--part":
                 index += 1
                 let numbers = index < words.count ? words[index].split(separator: "/").compactMap { Int($0) } : []
@@ -68,18 +70,32 @@ func simulate(_ arguments: Arguments) -> Bool {
         ]
     }
     let seeds = arguments.seed.map { $0...$0 } ?? 1...UInt64(max(1, arguments.worlds))
+    // What the process makes once, such as the seed of the hashes of names, must not depend on the first world.
+    _ = play(World(seed: 0, calls: 20), variants[0])
+    Stage.coverage = [:]
     for seed in seeds where Int(seed) % arguments.part.of == arguments.part.number - 1 || arguments.seed != nil {
         let world = World(seed: seed, calls: arguments.calls)
         var first: [Variant.Depth: Outcome] = [:]
         for variant in variants {
-            let outcome = play(world, variant, keepsTrace: arguments.printsTrace)
+            let outcome = play(world, variant, keepsTrace: arguments.printsTrace || !isRepeated)
             calls += world.calls.count
             total.steps += outcome.steps
             total.requests += outcome.requests
             total.queries += outcome.queries
             total.connections += outcome.connections
             total.virtualSeconds += outcome.virtualSeconds
+            if let violation = outcome.violations.first, arguments.stopsWhenBroken {
+                print("seed \(seed) (\(variant)), after \(calls) calls: \(violation.rule)")
+                return false
+            }
             if !outcome.violations.isEmpty { broken.append((seed, variant, outcome.violations)) }
+            if !outcome.isOver {
+                // Tasks and threads of it are left, which would take part in the next world.
+                for violation in outcome.violations {
+                    print("seed \(seed) (\(variant)): \(violation.rule): \(violation.facts)")
+                }
+                return false
+            }
             if arguments.printsTrace { outcome.trace.forEach { print($0) } }
             if let first = first[variant.depth] {
                 for (call, text) in first.calls where outcome.calls[call] != text {
@@ -95,7 +111,7 @@ func simulate(_ arguments: Arguments) -> Bool {
         if !isRepeated, let outcome = first[.whole] {
             // Nothing of the process may decide: not its addresses, its random numbers, or what it played before.
             isRepeated = true
-            if play(world, variants[0]).traceHash != outcome.traceHash {
+            if play(world, variants[0], keepsTrace: true).trace != outcome.trace {
                 let violation = Violation(rule: "a world that is played again has the same trace", facts: "")
                 broken.append((seed, variants[0], [violation]))
             }

@@ -19,7 +19,6 @@ final class Stage {
     /// The lines of the trace; only kept when somebody reads them.
     private(set) var trace: [String] = []
     let keepsTrace: Bool
-    private(set) var traceHash: UInt64 = 0xcbf2_9ce4_8422_2325
     private(set) var violations: [Violation] = []
     private var counts: [String: Int] = [:]
     /// The number of times that each kind of thing happened, over all worlds of the process.
@@ -42,15 +41,41 @@ final class Stage {
     /// The calls that may get the stray bytes of a connection: they came after the request had left.
     private(set) var strayCalls: Set<Int> = []
     var staleLimit: Duration
+    /// The clients that are not shut down.
+    var clientsInUse = 0
+    /// The address that the policy of the second client refuses besides, and its calls.
+    var deniedToSecond: HTTPDNSAddress?
+    var secondClientCalls: Set<Int> = []
+    /// The names that a source has said do not exist.
+    var unknown: Set<Int> = []
+    /// The names that a call was redirected to, by the call.
+    var visited: [Int: Set<Int>] = [:]
+    /// The methods that redirects led to, by the target.
+    var redirectMethods: [String: Set<String>] = [:]
+    /// The tries of a target without a transport, and whether the last one was certainly not sent.
+    var tries: [String: (count: Int, isUnsent: Bool)] = [:]
+    /// The calls that got a response for one user, by its body.
+    var readersOfPrivate: [String: Set<Int>] = [:]
+    /// The values that the field of the client's settings may have.
+    var defaultFields: Set<String> = ["0"]
+    var queriesInFlight: [String: Int] = [:]
+    /// The time until which an answer is too young to be asked for again, by its host.
+    private var restsUntil: [String: Int64] = [:]
+    /// The time at which all connections were retired.
+    var retiredAt: Int64?
+    private var refusesThreads = false
 
     struct Peer {
         var address: HTTPDNSAddress
+        /// The time at which it is connected.
+        var openedAt: Int64
         var buffer: [UInt8] = []
         var requests = 0
         var isOver = false
         /// The arrival of bytes that no request asked for.
         var strayAt: Int64?
-        /// Whether such bytes arrived after a request had left: over HTTP/1.1 no client can tell them from its response.
+        /// Whether such bytes arrived after a request had left: over HTTP/1.1 no client can tell them from its
+        /// response.
         var isShifted = false
     }
 
@@ -83,9 +108,7 @@ final class Stage {
     // MARK: - Notes
 
     func note(_ text: @autoclosure () -> String) {
-        let line = "\(schedule.elapsed) \(text())"
-        for byte in line.utf8 { traceHash = (traceHash ^ UInt64(byte)) &* 0x0100_0000_01b3 }
-        if keepsTrace { trace.append(line) }
+        if keepsTrace { trace.append("\(schedule.elapsed) \(text())") }
     }
 
     func cover(_ kind: String) { Stage.coverage[kind, default: 0] += 1 }
@@ -111,6 +134,30 @@ final class Stage {
         }
     }
 
+    /// Notes that a provider is asked for a name.
+    func queried(_ host: String) {
+        if schedule.elapsed < restsUntil[host] ?? 0 {
+            violate("a name is not asked for again while its answer lives", "\(host), until \(restsUntil[host] ?? 0)")
+        }
+        queriesInFlight[host, default: 0] += 1
+    }
+
+    /// Notes that the answer to the only query for a name is kept.
+    func rests(_ name: Int, _ addresses: [HTTPDNSAddress], lives: Duration) {
+        let host = world.names[name].host
+        // A call that failed to connect, and tries again, may ask again.
+        let settings = world.settings
+        guard !settings.retries, settings.networkWait == .zero, !settings.hasSecondClient, lives >= .seconds(20),
+            queriesInFlight[host] == 1, addresses.contains(where: { denied[$0] == nil && $0 != deniedToSecond })
+        else { return }
+        restsUntil[host] = schedule.elapsed + (min(lives, .seconds(3600)) / 2).nanoseconds
+    }
+
+    /// Notes that answers may be asked for again: of one name, or of all.
+    func forgetAnswers(of name: Int? = nil) {
+        if let name { restsUntil[world.names[name].host] = nil } else { restsUntil = [:] }
+    }
+
     // MARK: - Connections
 
     func connecting(_ number: Int, _ address: HTTPDNSAddress?, port: Int) -> sim_connection_fate {
@@ -119,7 +166,11 @@ final class Stage {
             violate("an address that no name has is never dialed", "\(String(describing: address)):\(port)")
             return sim_connection_fate(fate: Int32(SIM_REFUSE), delay: 1000)
         }
-        peers[number] = Peer(address: address)
+        if world.settings.lacksThreads, !refusesThreads {
+            // The first loop runs.
+            refusesThreads = true
+            sim_refuse(0, 1)
+        }
         let attempt = next("connect \(address)")
         var draw = Draw(seed, "connect \(address) \(attempt)")
         // An address is well or bad for some seconds, and then again.
@@ -131,10 +182,9 @@ final class Stage {
         if draw.happens(2) { fate = SIM_DROP }
         cover("connect \(["accepted", "refused", "dropped"][Int(fate)])")
         note("connect \(number) to \(address) of n\(owner): \(fate)")
-        return sim_connection_fate(
-            fate: Int32(fate),
-            delay: draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
-        )
+        let delay = draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
+        peers[number] = Peer(address: address, openedAt: schedule.elapsed + delay)
+        return sim_connection_fate(fate: Int32(fate), delay: delay)
     }
 
     func closed(_ number: Int) {
@@ -177,6 +227,9 @@ final class Stage {
         requestCount += 1
         note("request \(number) \(request.method) \(request.target) at \(peer.address)")
         check(request, at: peer.address)
+        if let retiredAt, peer.openedAt < retiredAt, let call = request.call, callStarts[call] ?? 0 > retiredAt {
+            violate("a retired connection gets no new request", "\(request.target) on connection \(number)")
+        }
         respond(to: request, on: number)
     }
 
@@ -190,7 +243,8 @@ final class Stage {
         if owners[address] != name {
             violate("a request goes to an address of its name", facts)
         }
-        if let since = denied[address], start > since {
+        let isRefused = address == deniedToSecond && secondClientCalls.contains(call)
+        if let since = isRefused ? -1 : denied[address], start > since {
             violate("an address that the policy refuses gets no request", facts)
         }
         if let rule = mapped[name], start > max(rule.since, switchedOn), switchedOff == nil, rule.address != address {
@@ -204,12 +258,27 @@ final class Stage {
                 violate("an answer is not used after its life and the stale limit", "\(facts), usable until \(limit)")
             }
         }
-        if let secret = request.authorization, secret != "Bearer secret-\(name)" {
+        if let secret = request.authorization, secret != "Bearer secret-\(name)" || request.hasOtherPort {
             violate("a secret goes to its own origin only", "\(facts), \(secret)")
         }
         for cookie in request.cookies where cookie != "c\(name)=1" {
             violate("a cookie goes to its own host only", "\(facts), \(cookie)")
         }
+        if request.depth > 0, redirectMethods[request.target]?.contains(request.method) != true {
+            violate("a redirect leads to the method that its status asks for", "\(request.method) \(request.target)")
+        }
+    }
+
+    /// Checks the field of the client's settings, of a request that is sent now.
+    func checkDefaultField(_ value: String?, of request: ReceivedRequest) {
+        // A client that is shut down, and completes its requests in flight, refuses new settings.
+        guard world.settings.hasDefaultField, !defaultFields.contains(value ?? ""), let call = request.call,
+            !secondClientCalls.contains(call)
+        else { return }
+        violate(
+            "a request has the fields of the settings that it is sent with",
+            "\(request.target) with \(value ?? "none"), not \(defaultFields)"
+        )
     }
 
     // MARK: - Responses
@@ -268,6 +337,7 @@ struct ReceivedRequest {
     var method = ""
     var target = ""
     var host = ""
+    var hasOtherPort = false
     var length = 0
     var authorization: String?
     var cookies: [String] = []
@@ -283,7 +353,9 @@ struct ReceivedRequest {
             guard let colon = line.firstIndex(of: ":") else { continue }
             let value = line[line.index(after: colon)...].drop { $0 == " " }
             switch line[..<colon].lowercased() {
-            case "host": host = String(value)
+            case "host":
+                host = String(value.prefix { $0 != ":" })
+                hasOtherPort = host.count < value.count
             case "content-length": length = Int(value) ?? 0
             case "authorization": authorization = String(value)
             case "cookie": cookies += value.split(separator: ";").map { String($0.drop { $0 == " " }) }

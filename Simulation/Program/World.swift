@@ -3,7 +3,8 @@
 
 internal import HTTPDNSPrimitives
 
-/// Everything that a seed decides before a world begins. What it leaves out, such as the response to a call, is drawn when it happens.
+/// Everything that a seed decides before a world begins. What it leaves out, such as the response to a call, is drawn when
+/// it happens.
 struct World {
     /// A name of the world, and the addresses that belong to it and to no other name.
     struct Name {
@@ -15,12 +16,18 @@ struct World {
 
     struct Call {
         var number: Int
+        /// The number in the path of its URL: its own one, or that of an earlier call, whose response it may share.
+        var resource: Int
         var start: Duration
         var name: Int
         var isPost: Bool
         var hasSecret: Bool
         var timeout: Duration?
         var cancelAfter: Duration?
+
+        /// Whether it is made with the second client, in worlds that have one.
+        var usesSecondClient: Bool { number % 4 == 3 }
+        fileprivate var mayShareResource: Bool { !isPost && !hasSecret && !usesSecondClient }
     }
 
     /// A change from outside while calls run.
@@ -33,6 +40,8 @@ struct World {
         case deny(name: Int, address: Int)
         case staleLimit(Duration)
         case retireConnections
+        /// The value of the field that the client adds to each request.
+        case defaultField(Int)
     }
 
     struct Event {
@@ -54,6 +63,15 @@ struct World {
         var systemFallback = false
         var hasIPv6 = true
         var cachesResponses = false
+        /// Whether a call has a time limit for the response head.
+        var hasHeadLimit = true
+        /// Whether requests go to the loops in turn. Otherwise they stay on the first one: in virtual time no loop is busy.
+        var takesLoopsInTurn = false
+        /// Whether the system has no thread for another loop.
+        var lacksThreads = false
+        var hasDefaultField = false
+        /// Whether a client of the same settings, with one address less in its policy, makes each fourth call.
+        var hasSecondClient = false
     }
 
     let seed: UInt64
@@ -70,7 +88,7 @@ struct World {
         settings.networkWait = draw.happens(15) ? .seconds(2) : .zero
         settings.hedges = draw.happens(30)
         settings.ejects = draw.happens(30)
-        settings.merges = draw.happens(25)
+        settings.merges = draw.happens(50)
         settings.keepsCookies = draw.happens(40)
         settings.maximumPerHost = draw.happens(40) ? 1 + draw.below(6) : nil
         settings.staleLimit = draw.pick([.zero, .seconds(2), .seconds(3600)])
@@ -78,6 +96,13 @@ struct World {
         settings.systemFallback = draw.happens(50)
         settings.hasIPv6 = draw.happens(50)
         settings.cachesResponses = draw.happens(25)
+        var more = Draw(seed, "more settings")
+        settings.hasHeadLimit = more.happens(50)
+        settings.takesLoopsInTurn = more.happens(50)
+        settings.lacksThreads = more.happens(20) && settings.loops > 1
+        settings.hasDefaultField = more.happens(50)
+        // It would get no thread at all.
+        settings.hasSecondClient = more.happens(25) && !settings.lacksThreads
 
         let nameCount = 2 + draw.below(14)
         for index in 0..<nameCount {
@@ -97,17 +122,23 @@ struct World {
         for number in 0..<callCount {
             var own = Draw(seed, "call \(number)")
             at += own.time(.zero, spacing * 2)
-            calls.append(
-                Call(
-                    number: number,
-                    start: at,
-                    name: own.below(nameCount),
-                    isPost: own.happens(20),
-                    hasSecret: own.happens(30),
-                    timeout: own.happens(40) ? own.time(.milliseconds(2), .milliseconds(900)) : nil,
-                    cancelAfter: own.happens(6) ? own.time(.microseconds(50), .milliseconds(80)) : nil
-                )
+            var call = Call(
+                number: number,
+                resource: number,
+                start: at,
+                name: own.below(nameCount),
+                isPost: own.happens(20),
+                hasSecret: own.happens(30),
+                timeout: own.happens(40) ? own.time(.milliseconds(2), .milliseconds(900)) : nil,
+                cancelAfter: own.happens(6) ? own.time(.microseconds(50), .milliseconds(80)) : nil
             )
+            var shared = Draw(seed, "resource of call \(number)")
+            let other = number - 1 - shared.below(3)
+            if shared.happens(20), other >= 0, call.mayShareResource, calls[other].mayShareResource {
+                call.resource = calls[other].resource
+                call.name = calls[other].name
+            }
+            calls.append(call)
         }
         for number in 0..<draw.below(8) {
             var own = Draw(seed, "event \(number)")
@@ -120,15 +151,41 @@ struct World {
                 events.append(Event(at: moment, change: .map(name: name, address: address)))
                 events.append(Event(at: moment + own.time(.zero, at), change: .unmap(name: name)))
             case 2:
-                events.append(Event(at: moment, change: .switchOff))
-                events.append(Event(at: moment + own.time(.zero, at / 4), change: .switchOn))
+                // Lookups are in progress when the switch is turned off while a provider is down.
+                var outage = Draw(seed, "outage of event \(number)")
+                var off = moment
+                if outage.happens(50), let start = World.outage(in: seed, before: at) {
+                    off = start + outage.time(.zero, .seconds(3))
+                }
+                events.append(Event(at: off, change: .switchOff))
+                events.append(Event(at: off + own.time(.zero, at / 4), change: .switchOn))
             case 3: events.append(Event(at: moment, change: .deny(name: name, address: address)))
             case 4:
                 events.append(Event(at: moment, change: .staleLimit(own.pick([.zero, .seconds(5), .seconds(7200)]))))
             default: events.append(Event(at: moment, change: .retireConnections))
             }
         }
+        if settings.hasDefaultField {
+            for number in 1...3 {
+                var own = Draw(seed, "default field \(number)")
+                events.append(Event(at: own.time(.zero, at), change: .defaultField(number)))
+            }
+        }
         events.sort { $0.at < $1.at }
+    }
+
+    /// A provider is well or bad for some seconds.
+    private static let weather = Duration.seconds(4)
+
+    static func isDown(_ provider: String, in seed: UInt64, at time: Duration) -> Bool {
+        var draw = Draw(seed, "provider \(provider) \(Int(time / weather))")
+        return draw.happens(15)
+    }
+
+    /// Returns the start of a time in which both providers are down, or else the first one.
+    private static func outage(in seed: UInt64, before end: Duration) -> Duration? {
+        let starts = (0...Int(end / weather)).map { weather * $0 }.filter { isDown("a", in: seed, at: $0) }
+        return starts.first { isDown("b", in: seed, at: $0) } ?? starts.first
     }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-// Plays worlds of hostile origins, providers and operators with the real client in virtual time, and looks for broken rules.
+// Plays worlds of hostile origins, providers and operators with the real client in virtual time, and looks for broken
+// rules.
 //
-// usage: httpdns-simulate [--worlds N] [--calls N] [--seed N] [--for SECONDS] [--part I/N] [--trace]
+// usage: httpdns-simulate [--worlds N] [--calls N] [--seed N] [--for SECONDS] [--part I/N] [--trace] [--until-broken]
 
 internal import CHTTPDNSSimulation
 internal import Glibc

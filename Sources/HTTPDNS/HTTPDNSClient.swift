@@ -374,6 +374,9 @@ extension HTTPDNSClient {
     /// The number of requests that were sent and whose response has not ended.
     package var requestsInFlight: Int { sender.transfersInFlight }
 
+    /// The number of connections in use, as the limits of connections count them.
+    package var permitsTaken: Int { pipeline.admissions.reduce(0) { $0 + $1.connections } }
+
     /// Keeps the connections that close from now on, until ``dropClosedConnections()``.
     package func keepClosedConnections() { lane?.closedConnections.begin() }
 
