@@ -37,6 +37,7 @@ final class ModelProvider: HTTPDNSProvider {
         )
         if isDown || fate < 60 {
             stage.cover("answer failed")
+            stage.queryFailed(host)
             throw HTTPDNSProviderError(code: .serverFailure, message: "SERVFAIL")
         }
         guard let index = stage.world.names.firstIndex(where: { $0.host == host }) else {

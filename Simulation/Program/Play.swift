@@ -149,11 +149,11 @@ private final class WorldRun: @unchecked Sendable {
     private(set) var outcomes: [Int: String] = [:]
     private var terminalEvents: [UInt64: Int] = [:]
     private var clients: [HTTPDNSClient] = []
-    /// The calls that have begun and not ended, and the number of those that have begun.
-    private var running = 0
+    /// The calls that have begun and not ended, by number, and how many have begun for each name.
+    private var running: [Int: World.Call] = [:]
     private var observing = 0
-    private var begun = 0
-    /// The status of the last response of an address, if no two calls ran beside each other since the first one.
+    private var begun: [Int: Int] = [:]
+    /// The status of the last response of an address, if no two calls of its name ran beside each other since.
     private var lastStatus: [HTTPDNSEndpoint: Int] = [:]
 
     init(_ stage: Stage, _ variant: Variant) {
@@ -319,17 +319,18 @@ private final class WorldRun: @unchecked Sendable {
         if let timeout = call.timeout { request.options.timeout = HTTPDNSClient.TimeLimit(timeout) }
         // Of several calls that share a response, the first one decides.
         stage.callStarts[call.resource] = min(schedule.elapsed, stage.callStarts[call.resource] ?? .max)
-        begun += 1
-        running += 1
-        let isAlone = running == 1
-        let firstBegun = begun
+        begun[call.name, default: 0] += 1
+        let number = begun[call.name]
+        let isFirst = !running.values.contains { $0.name == call.name }
+        running[call.number] = call
         stage.note("call \(call.number) \(name.host)")
         let start = schedule.elapsed
         let task = Task { [request] in try await self.send(request, call, client) }
         var canceler: Task<Void, Never>?
         if let pause = call.cancelAfter {
             canceler = Task {
-                guard (try? await Task.sleep(for: pause)) != nil else { return }
+                // A sleep of no time would end after the first steps of the call.
+                if pause > .zero { try? await Task.sleep(for: pause) }
                 task.cancel()
             }
         }
@@ -337,15 +338,15 @@ private final class WorldRun: @unchecked Sendable {
         do {
             let response = try await task.value
             text = "\(response.status.code)"
-            note(response.exchanges, isAlone: isAlone && begun == firstBegun)
+            note(response.exchanges, of: call, isAlone: isFirst && begun[call.name] == number)
         } catch {
             text = (error as? HTTPDNSClientError).map { "\($0.code)" } ?? "canceled"
             stage.cover("error \(text)")
             // The status of a response whose body failed is not known.
-            lastStatus = [:]
+            forgetStatus(of: call)
             check(error, of: call, after: .nanoseconds(schedule.elapsed - start))
         }
-        running -= 1
+        running[call.number] = nil
         canceler?.cancel()
         let elapsed = schedule.elapsed - start
         if let timeout = call.timeout, elapsed > timeout.nanoseconds + 1_000_000 {
@@ -390,9 +391,18 @@ private final class WorldRun: @unchecked Sendable {
         }
     }
 
+    private func forgetStatus(of call: World.Call) {
+        let names = stage.visited[call.resource, default: []].union([call.name])
+        lastStatus = lastStatus.filter { !names.contains(stage.owners[$0.key.address] ?? call.name) }
+    }
+
     /// Notes the responses of a call.
-    private func note(_ exchanges: [HTTPDNSClient.Exchange], isAlone: Bool) {
-        guard isAlone, !stage.world.settings.hedges else { return lastStatus = [:] }
+    /// - Parameter isAlone: Whether no other call of its name ran beside it.
+    private func note(_ exchanges: [HTTPDNSClient.Exchange], of call: World.Call, isAlone: Bool) {
+        let isVisited = running.values.contains { stage.visited[$0.resource]?.contains(call.name) == true }
+        guard isAlone, !isVisited, !stage.world.settings.hedges, stage.visited[call.resource] == nil else {
+            return forgetStatus(of: call)
+        }
         for exchange in exchanges {
             let last = lastStatus.updateValue(exchange.status.code, forKey: exchange.remote)
             guard exchange.keptPreviousAddress, let last, [421, 502, 503, 504].contains(last) else { continue }
@@ -482,6 +492,7 @@ private final class WorldRun: @unchecked Sendable {
         case .unmap(let name):
             stage.cover("change mapping removed")
             endMapping(of: name)
+            stage.forgetAnswers(of: name)
             for client in clients { try client.mappings.apply { $0[stage.world.names[name].host] = nil } }
             // The rule of the configuration is in effect again.
             if name == 0, let address = stage.deniedToSecond { stage.mapped[0] = (address, schedule.elapsed) }

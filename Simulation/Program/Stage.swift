@@ -61,6 +61,10 @@ final class Stage {
     var queriesInFlight: [String: Int] = [:]
     /// The time until which an answer is too young to be asked for again, by its host.
     private var restsUntil: [String: Int64] = [:]
+    /// The numbers of queries of a host, and of those that failed.
+    private var queries: [String: (all: Int, failed: Int)] = [:]
+    /// The time at which both providers had failed for a host that they never answered for.
+    private var failedAt: [String: Int64] = [:]
     /// The time at which all connections were retired.
     var retiredAt: Int64?
     private var refusesThreads = false
@@ -140,6 +144,15 @@ final class Stage {
             violate("a name is not asked for again while its answer lives", "\(host), until \(restsUntil[host] ?? 0)")
         }
         queriesInFlight[host, default: 0] += 1
+        queries[host, default: (0, 0)].all += 1
+        failedAt[host] = nil
+    }
+
+    /// Notes that a query failed.
+    func queryFailed(_ host: String) {
+        queries[host, default: (0, 0)].failed += 1
+        // The pause doubles with each further failure.
+        if queries[host] ?? (0, 0) == (2, 2), !world.settings.hasSecondClient { failedAt[host] = schedule.elapsed }
     }
 
     /// Notes that the answer to the only query for a name is kept.
@@ -155,7 +168,12 @@ final class Stage {
 
     /// Notes that answers may be asked for again: of one name, or of all.
     func forgetAnswers(of name: Int? = nil) {
-        if let name { restsUntil[world.names[name].host] = nil } else { restsUntil = [:] }
+        guard let name else {
+            (restsUntil, failedAt) = ([:], [:])
+            return
+        }
+        restsUntil[world.names[name].host] = nil
+        failedAt[world.names[name].host] = nil
     }
 
     // MARK: - Connections
@@ -195,12 +213,11 @@ final class Stage {
     func received(_ number: Int, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard var peer = peers[number] else { return }
         peer.buffer += bytes
-        while let end = peer.buffer.firstRange(of: Array("\r\n\r\n".utf8)) {
-            let head = String(decoding: peer.buffer[..<end.lowerBound], as: UTF8.self)
-            let request = ReceivedRequest(head)
+        while let end = headEnd(in: peer.buffer) {
+            let request = ReceivedRequest(String(decoding: peer.buffer[..<end], as: UTF8.self))
             noteArrival(of: request, on: number)
-            guard peer.buffer.count - end.upperBound >= request.length else { break }
-            peer.buffer.removeFirst(end.upperBound + request.length)
+            guard peer.buffer.count - end >= request.length else { break }
+            peer.buffer.removeFirst(end + request.length)
             peer.requests += 1
             peers[number] = peer
             serve(request, on: number)
@@ -258,13 +275,19 @@ final class Stage {
                 violate("an answer is not used after its life and the stale limit", "\(facts), usable until \(limit)")
             }
         }
+        if let failed = failedAt[request.host], mapped[name] == nil, switchedOff == nil,
+            start > failed + Duration.milliseconds(1200).nanoseconds
+        {
+            violate("providers are asked again a second after they failed", "\(facts), failed at \(failed)")
+        }
         if let secret = request.authorization, secret != "Bearer secret-\(name)" || request.hasOtherPort {
             violate("a secret goes to its own origin only", "\(facts), \(secret)")
         }
         for cookie in request.cookies where cookie != "c\(name)=1" {
             violate("a cookie goes to its own host only", "\(facts), \(cookie)")
         }
-        if request.depth > 0, redirectMethods[request.target]?.contains(request.method) != true {
+        // Its call may follow the redirect of another one.
+        if request.depth > 0, !strayCalls.contains(call), redirectMethods[request.target]?.contains(request.method) != true {
             violate("a redirect leads to the method that its status asks for", "\(request.method) \(request.target)")
         }
     }
@@ -330,6 +353,13 @@ final class Stage {
             push("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray")
         }
     }
+}
+
+/// Returns the end of the first request head; nil when it is not complete.
+private func headEnd(in bytes: [UInt8]) -> Int? {
+    bytes.indices.dropFirst(3).first {
+        bytes[$0] == 10 && bytes[$0 - 1] == 13 && bytes[$0 - 2] == 10 && bytes[$0 - 3] == 13
+    }.map { $0 + 1 }
 }
 
 /// A request as a server reads it.

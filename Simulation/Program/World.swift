@@ -132,6 +132,9 @@ struct World {
                 timeout: own.happens(40) ? own.time(.milliseconds(2), .milliseconds(900)) : nil,
                 cancelAfter: own.happens(6) ? own.time(.microseconds(50), .milliseconds(80)) : nil
             )
+            // As soon as it begins: between any two of its first steps.
+            var canceling = Draw(seed, "cancellation \(number)")
+            if call.cancelAfter != nil, canceling.happens(30) { call.cancelAfter = .zero }
             var shared = Draw(seed, "resource of call \(number)")
             let other = number - 1 - shared.below(3)
             if shared.happens(20), other >= 0, call.mayShareResource, calls[other].mayShareResource {
@@ -151,19 +154,21 @@ struct World {
                 events.append(Event(at: moment, change: .map(name: name, address: address)))
                 events.append(Event(at: moment + own.time(.zero, at), change: .unmap(name: name)))
             case 2:
-                // Lookups are in progress when the switch is turned off while a provider is down.
-                var outage = Draw(seed, "outage of event \(number)")
-                var off = moment
-                if outage.happens(50), let start = World.outage(in: seed, before: at) {
-                    off = start + outage.time(.zero, .seconds(3))
-                }
-                events.append(Event(at: off, change: .switchOff))
-                events.append(Event(at: off + own.time(.zero, at / 4), change: .switchOn))
+                events.append(Event(at: moment, change: .switchOff))
+                events.append(Event(at: moment + own.time(.zero, at / 4), change: .switchOn))
             case 3: events.append(Event(at: moment, change: .deny(name: name, address: address)))
             case 4:
                 events.append(Event(at: moment, change: .staleLimit(own.pick([.zero, .seconds(5), .seconds(7200)]))))
             default: events.append(Event(at: moment, change: .retireConnections))
             }
+        }
+        // Lookups are in progress when the switch is turned off shortly after a call while a provider is down.
+        var outage = Draw(seed, "outage")
+        let late = calls.filter { World.isDown("a", in: seed, at: $0.start) }
+        for _ in 0..<3 where !late.isEmpty && outage.happens(50) {
+            let off = outage.pick(late).start + outage.time(.zero, .milliseconds(60))
+            events.append(Event(at: off, change: .switchOff))
+            events.append(Event(at: off + outage.time(.zero, .seconds(2)), change: .switchOn))
         }
         if settings.hasDefaultField {
             for number in 1...3 {
@@ -180,12 +185,6 @@ struct World {
     static func isDown(_ provider: String, in seed: UInt64, at time: Duration) -> Bool {
         var draw = Draw(seed, "provider \(provider) \(Int(time / weather))")
         return draw.happens(15)
-    }
-
-    /// Returns the start of a time in which both providers are down, or else the first one.
-    private static func outage(in seed: UInt64, before end: Duration) -> Duration? {
-        let starts = (0...Int(end / weather)).map { weather * $0 }.filter { isDown("a", in: seed, at: $0) }
-        return starts.first { isDown("b", in: seed, at: $0) } ?? starts.first
     }
 }
 
