@@ -287,7 +287,9 @@ final class Stage {
             violate("a cookie goes to its own host only", "\(facts), \(cookie)")
         }
         // Its call may follow the redirect of another one.
-        if request.depth > 0, !strayCalls.contains(call), redirectMethods[request.target]?.contains(request.method) != true {
+        if request.depth > 0, !strayCalls.contains(call),
+            redirectMethods[request.target]?.contains(request.method) != true
+        {
             violate("a redirect leads to the method that its status asks for", "\(request.method) \(request.target)")
         }
     }

@@ -162,13 +162,16 @@ struct World {
             default: events.append(Event(at: moment, change: .retireConnections))
             }
         }
-        // Lookups are in progress when the switch is turned off shortly after a call while a provider is down.
+        // While a provider is down, the switch is turned off when a call has timed out and its lookup goes on.
         var outage = Draw(seed, "outage")
-        let late = calls.filter { World.isDown("a", in: seed, at: $0.start) }
-        for _ in 0..<3 where !late.isEmpty && outage.happens(50) {
-            let off = outage.pick(late).start + outage.time(.zero, .milliseconds(60))
+        let late = calls.indices.filter { World.isDown("a", in: seed, at: calls[$0].start) }
+        for _ in 0..<8 where !late.isEmpty && outage.happens(50) {
+            let index = outage.pick(late)
+            let timeout = outage.time(.milliseconds(5), .milliseconds(30))
+            calls[index].timeout = timeout
+            let off = calls[index].start + timeout + outage.time(.zero, .milliseconds(20))
             events.append(Event(at: off, change: .switchOff))
-            events.append(Event(at: off + outage.time(.zero, .seconds(2)), change: .switchOn))
+            events.append(Event(at: off + outage.time(.zero, .milliseconds(300)), change: .switchOn))
         }
         if settings.hasDefaultField {
             for number in 1...3 {
