@@ -66,7 +66,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	@Scripts/check-conformance
 	$(call step,documentation comments and public symbols)
 	@Scripts/check-api
-	@$(MAKE) --no-print-directory nested operations bare
+	@$(MAKE) --no-print-directory nested operations simulate bare
 
 # The tests that are built already, with the libcurl that most systems have. One of the suites fails when another one is loaded. The
 # transport and the end-to-end tests run whole; of the client's tests those that send, receive, save and resume bodies.
@@ -163,13 +163,29 @@ bench: dependencies ## Measure all scenarios in one run, beside libcurl in C, As
 	@Benchmarks/run $(BENCH)
 	@Benchmarks/run --scenario resolver --check
 
-# make simulate SEED=9 TRACE=1 plays one world again; FOR=600 goes on for ten minutes.
-SIMULATE = $(if $(SEED),--seed $(SEED)) $(if $(CALLS),--calls $(CALLS)) $(if $(WORLDS),--worlds $(WORLDS)) $(if $(FOR),--for $(FOR)) $(if $(TRACE),--trace)
+# make simulate SEED=9 TRACE=1 plays one world again; FOR=600 goes on for ten minutes; FAULTS=1 plants faults. Without any of them
+# it is the step of `make test`: two processes beside each other, each of which plays every second world.
+SIMULATE = $(strip $(if $(SEED),--seed $(SEED)) $(if $(CALLS),--calls $(CALLS)) $(if $(WORLDS),--worlds $(WORLDS)) $(if $(FOR),--for $(FOR)) $(if $(TRACE),--trace))
+SIMULATOR = $(NESTED_BUILD)/release/httpdns-simulate
 
 .PHONY: simulate
-simulate: build-dependencies ## Play worlds of hostile servers with the real client in virtual time (SEED, CALLS, WORLDS, FOR seconds, TRACE=1)
+simulate: build-dependencies ## Play worlds of hostile servers with the real client in virtual time (SEED, CALLS, WORLDS, FOR seconds, TRACE=1, FAULTS=1)
+	$(call step,simulation)
+ifdef FAULTS
+	@Scripts/find-faults
+else
 	$(BUILD) -c release --disable-default-traits --scratch-path $(NESTED_BUILD) --product httpdns-simulate
-	$(NESTED_BUILD)/release/httpdns-simulate $(SIMULATE)
+ifneq ($(SIMULATE),)
+	$(SIMULATOR) $(SIMULATE)
+else
+	@$(SIMULATOR) --worlds 100 --part 1/2 >$(NESTED_BUILD)/simulation-1 2>&1 & first=$$!; \
+	status=0; \
+	$(SIMULATOR) --worlds 100 --part 2/2 >$(NESTED_BUILD)/simulation-2 2>&1 || status=1; \
+	wait $$first || status=1; \
+	grep -hvE '^  [a-z].*: [0-9]+$$' $(NESTED_BUILD)/simulation-[12]; \
+	exit $$status
+endif
+endif
 
 .PHONY: fuzz
 fuzz: build-dependencies ## Feed the parsers with broken input
