@@ -119,6 +119,13 @@ struct PoolSelector: Sendable {
         return actions
     }
 
+    /// Ends a request whose answer is not needed any more. Sent queries continue, and no further provider is queried.
+    mutating func settle(_ id: PoolRequest.ID, at now: MonotonicTime) -> [Action] {
+        var actions: [Action] = []
+        finish(id, .outcome(.canceled), at: now, &actions)
+        return actions
+    }
+
     /// Ends all requests and all queries; later requests end immediately.
     mutating func shutdown(at now: MonotonicTime) -> [Action] {
         isShutDown = true

@@ -247,6 +247,13 @@ final class ProviderPool: Sendable {
         }
     }
 
+    /// Ends a request whose answer is not needed any more. Sent queries continue, so that their latency or failure is known;
+    /// no further provider is queried.
+    func settle(_ question: Question) {
+        let now = timeSource.now()
+        update { $0.settle(question.id, at: now) }
+    }
+
     func ending(_ assignment: PoolAttempt, batch: [HTTPDNSName]?) async -> PoolSelector.Ending {
         if Task.isCancelled { return .outcome(.canceled) }
         return await ending(of: begin(assignment, batch: batch))

@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 ///
 /// - Reliable providers are queried first. The system resolver is queried when they have failed, when their share of the time
 ///   is over, or when a caller's limit is half over. The first answer is used. A query in flight continues, so that its
-///   answer or failure counts for the provider's health.
+///   answer or failure counts for the provider's health; no further provider is queried.
 /// - The system resolver has its full share of the time even when the providers' share ends late, as on a busy machine or
 ///   after a suspension.
 /// - Providers with overdue answers are waited for no longer than their hedge delay, unless an answer arrives meanwhile.
@@ -37,7 +37,7 @@ struct SystemFallback: Sendable {
 
     /// The state of the lookup.
     private struct Progress {
-        var asking: Task<Void, Never>?
+        var asking: (question: ProviderPool.Question, task: Task<Void, Never>)?
         var lookingUp: Task<Void, Never>?
         /// The providers' failures.
         var attempts: [HTTPDNSResolver.ProviderAttempt]?
@@ -46,7 +46,7 @@ struct SystemFallback: Sendable {
         var system: FlightResult?
 
         func cancel() {
-            asking?.cancel()
+            asking?.task.cancel()
             lookingUp?.cancel()
         }
     }
@@ -101,6 +101,7 @@ struct SystemFallback: Sendable {
                 return nil
             case .system(let result?):
                 if case .answer(let answer) = result, case .addresses = answer.content {
+                    if let asking = progress.asking { team.settle(asking.question) }
                     let attempts = progress.attempts
                     return resolver.fallBack(
                         to: answer,
@@ -122,11 +123,16 @@ struct SystemFallback: Sendable {
     ///
     /// The query is sent before this returns: a task that starts late would reduce their time. The task is not canceled with
     /// this lookup when the system resolver was faster.
-    private func ask(until deadline: MonotonicTime, _ feed: AsyncStream<Event>.Continuation) -> Task<Void, Never> {
+    private func ask(until deadline: MonotonicTime, _ feed: AsyncStream<Event>.Continuation)
+        -> (question: ProviderPool.Question, task: Task<Void, Never>)
+    {
         var assignment = assignment
         assignment.deadline = deadline
         let question = team.begin(assignment)
-        return CallWork.detached { [team] in feed.yield(.providers(await team.outcome(of: question))) }
+        let task = CallWork.detached { [team] in
+            _ = feed.yield(.providers(await team.outcome(of: question)))
+        }
+        return (question, task)
     }
 
     private func lookUp(_ feed: AsyncStream<Event>.Continuation) -> Task<Void, Never> {

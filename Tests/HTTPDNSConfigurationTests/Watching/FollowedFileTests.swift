@@ -228,7 +228,7 @@ struct FollowedFileTests {
 
     private static func provider(_ number: Int) -> String {
         "version: 1\nproviders: { one: { kind: doh, url: https://127.0.0.\(number):1/dns-query } }\n"
-            + "routes: { \"*\": { providers: one, fallback: none } }\n"
+            + "routes: { \"*\": { providers: one, fallback: none } }\nresolver: { time_limit: 60s, attempt_limit: 60s }\n"
     }
 
     /// The code of a lookup that no server answers.

@@ -152,6 +152,24 @@ struct SystemFallbackTests {
         #expect(resolution.source == .system && resolution.elapsed == .milliseconds(500))
     }
 
+    /// The kill switch could not end such a query: its lookup is over.
+    @Test("No provider is asked after the system resolver has answered")
+    func answeredBySystem() async throws {
+        let fixture = try ResolverFixture(providers: ["one", "two"], fallback: .system) {
+            $0.hedgeAfter = .milliseconds(200)
+        }
+        let host = try HTTPDNSName("a.test")
+        fixture.system.answer(.success([Self.address]), for: host)
+        for provider in fixture.providers { provider.answer(.silence, for: host) }
+        async let waiting = fixture.resolve("a.test") { $0.timeLimit = .milliseconds(200) }
+        await fixture.time.sleepers(atLeast: 3)
+        fixture.time.advance(by: .milliseconds(100))
+        #expect(try await waiting.source == .system)
+        fixture.time.advance(by: .milliseconds(150))
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(fixture.providers[0].queries.count == 1 && fixture.providers[1].queries.isEmpty)
+    }
+
     @Test("A call that joins a lookup reaches the system resolver within its own limit")
     func joined() async throws {
         let fixture = try fixture()
