@@ -72,7 +72,9 @@ extension HTTPDNSClient.Response.Body {
 /// A file that is written outside the threads of the concurrency pool, within the time of its call.
 struct FileSaving: Sendable {
     /// The longest wait for work whose result the call does not need, such as the removal of the file.
-    private static let patience = Duration.seconds(2)
+    private static let patience = Duration.seconds(20)
+    /// The same for a call that is canceled, or whose time is over.
+    private static let shortPatience = Duration.seconds(2)
 
     private let file: ReplacedFile
     /// The times of the call; nil for a body without one.
@@ -133,7 +135,9 @@ struct FileSaving: Sendable {
         _ body: @escaping @Sendable (ReplacedFile) throws -> Void
     ) async {
         let (file, work, clock) = (self.file, self.work, self.clock)
-        let end = clock.now() + FileSaving.patience
+        let now = clock.now()
+        let isOver = Task.isCancelled || time?.deadline.map { $0 <= now } == true
+        let end = now + (isOver ? FileSaving.shortPatience : FileSaving.patience)
         let attempt = CallWork.task {
             _ = try? await work.run(until: end, on: clock) { try body(file) }
         }
