@@ -57,8 +57,8 @@ struct PreconnectTLSTests {
         for _ in 0..<2 { #expect(await fixture.failure(of: ahead)?.code == .connectOnly) }
         let response = try await fixture.fetch(request).response
         #expect(response.version == (versions == .automatic ? .http2 : .http11))
-        // The session tickets of TLS 1.3 are unread over HTTP/1.1.
-        #expect(response.reusedConnection == (versions == .automatic || !CurlLibrary.closesWithUnreadTickets))
+        // Over HTTP/1.1 the session tickets of TLS 1.3 are unread, and libcurl 8 closes the connection if they have arrived.
+        if versions == .automatic || !CurlLibrary.closesWithUnreadTickets { #expect(response.reusedConnection) }
         let lines = try await rig.awaitAccessLog(since: mark) { $0.sni == host }
         #expect(lines.map(\.method) == ["GET"])
         await fixture.transport.shutdown()
