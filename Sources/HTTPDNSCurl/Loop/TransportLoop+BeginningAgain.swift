@@ -50,12 +50,12 @@ extension TransportLoop {
         if handle.requiresHTTP1, !useHTTP1(for: transfer, insteadOf: old) { return false }
         guard handle.isBodyAtHand else { return false }
         // libcurl reports a stream beyond a GOAWAY as refused, too.
+        let lastStream = handle.connection?.lastStream
         let isStream =
-            handle.stream?.isRefused == true
-            && handle.stream?.isPastGoAway(lastStream: handle.connection?.lastStream) != true
-        guard transfer.refusals.add(isStream: isStream, isServerHeard: old.heardAt >= handle.sentAt) else {
-            return false
-        }
+            handle.stream?.isRefused == true && handle.stream?.isPastGoAway(lastStream: lastStream) != true
+        let isServing =
+            old.heardAt >= handle.sentAt || handle.stream?.isBehindOthers(lastStream: lastStream) == true
+        guard transfer.refusals.add(isStream: isStream, isServing: isServing) else { return false }
         curl_multi_remove_handle(multi, handle.curl)
         if isStream, let connection = handle.connection {
             connection.refusedStream()
@@ -137,7 +137,7 @@ extension TransportLoop {
 
 /// The number of connections to an endpoint that did not process a request, and the limit of attempts.
 struct RefusalCount {
-    /// The limit in a row, while nothing is received from the endpoint.
+    /// The limit in a row, while the endpoint serves no other request.
     static let maximumInRow = 5
     /// The limit of refused streams (REFUSED_STREAM), whatever else is received: a server that sheds load is not asked again
     /// without a pause.
@@ -150,12 +150,13 @@ struct RefusalCount {
 
     /// - Parameters:
     ///   - isStream: Whether the stream was refused, rather than the rest of the connection (GOAWAY).
-    ///   - isServerHeard: Whether bytes of responses have arrived from the endpoint since the request was sent: a server may
-    ///     process a few requests on each connection.
+    ///   - isServing: Whether bytes of responses have arrived from the endpoint since the request was sent, or the
+    ///     connection has earlier requests that the server processes: a server may process a few on each connection, and
+    ///     refuse the others before it responds.
     /// - Returns: Whether to send the request again.
-    mutating func add(isStream: Bool, isServerHeard: Bool) -> Bool {
+    mutating func add(isStream: Bool, isServing: Bool) -> Bool {
         isEmpty = false
-        inRow = isServerHeard ? 0 : inRow + 1
+        inRow = isServing ? 0 : inRow + 1
         if isStream { streams += 1 }
         return inRow <= RefusalCount.maximumInRow && streams <= RefusalCount.maximumStreams
     }

@@ -238,6 +238,12 @@ struct RequestStream {
         return number > lastStream || isAfterGoAway
     }
 
+    /// Returns whether the server processes earlier requests of the connection, although it refused this one.
+    func isBehindOthers(lastStream: UInt32?) -> Bool {
+        guard let number, let lastStream, !isAfterGoAway else { return false }
+        return lastStream > 0 && number > lastStream
+    }
+
     /// Reads a line of the trace of its handle.
     /// - Parameter lastStream: The last stream of the connection.
     mutating func read(_ trace: StreamTrace, lastStream: inout UInt32?) {

@@ -165,14 +165,28 @@ struct RefusedStreamTests {
     func count() {
         var silent = RefusalCount()
         #expect(
-            (1...6).map { _ in silent.add(isStream: false, isServerHeard: false) } == [
+            (1...6).map { _ in silent.add(isStream: false, isServing: false) } == [
                 true, true, true, true, true, false,
             ]
         )
         var shedding = RefusalCount()
-        #expect((1...11).map { _ in shedding.add(isStream: true, isServerHeard: true) }.firstIndex(of: false) == 10)
+        #expect((1...11).map { _ in shedding.add(isStream: true, isServing: true) }.firstIndex(of: false) == 10)
         var limiting = RefusalCount()
-        #expect((1...100).allSatisfy { _ in limiting.add(isStream: false, isServerHeard: true) })
+        #expect((1...100).allSatisfy { _ in limiting.add(isStream: false, isServing: true) })
+    }
+
+    /// Of 64 requests to a server that takes ten on each connection, some are refused six times before a response arrives.
+    @Test(
+        "A server that takes earlier requests of a connection is serving",
+        arguments: [
+            (stream: 21, last: 19, isAfter: false, isBehind: true), (1, 0, false, false), (3, 0, false, false),
+            (19, 19, false, false), (1, 2_147_483_647, false, false), (21, 19, true, false),
+        ]
+    )
+    func behindOthers(_ row: (stream: UInt32, last: UInt32, isAfter: Bool, isBehind: Bool)) {
+        let stream = RequestStream(number: row.stream, isAfterGoAway: row.isAfter)
+        #expect(stream.isBehindOthers(lastStream: row.last) == row.isBehind)
+        #expect(!stream.isBehindOthers(lastStream: nil))
     }
 
     /// Its request counts as not sent, because the server processed nothing.
