@@ -92,9 +92,10 @@ format: ## Correct the format
 	swift format --in-place --parallel --recursive $(SWIFT_FOLDERS)
 
 .PHONY: scripts
-scripts: ## Check the shell scripts' syntax
+scripts: ## Check the shell scripts' syntax, and that the planted faults fit the sources
 	$(call step,scripts)
 	@for script in $(SHELL_SCRIPTS); do bash -n $$script || exit 1; done
+	@for patch in Simulation/Faults/*.patch; do git apply --check $$patch || exit 1; done
 
 # A release build of the client without traits, which `make simulate` shares.
 .PHONY: operations
