@@ -104,7 +104,7 @@ struct WaitingCallTests {
     }
 
     /// The permit of a request that has used its connection for a second.
-    @Test("The time of a request decides which waiting request would be too late", .timeLimit(.minutes(1)))
+    @Test("The time of a request decides which waiting request would be too late", .timeLimit(.minutes(5)))
     func usualTime() async throws {
         let (clock, member) = (ManualClock(), Admission.Member())
         let limits = AdmissionQueue.Limits(perHost: 1, total: .max, maximumWaiting: .max)
