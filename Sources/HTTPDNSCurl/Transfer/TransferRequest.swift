@@ -116,9 +116,9 @@ package struct TransferLimits: Hashable, Sendable {
 
     /// Returns the failure of a transfer whose time limit passed before anything was sent.
     func failure(at now: Int64) -> TransferFailure? {
-        let times: [(MonotonicTime?, TransferFailure.Phase)] = [(deadline, .total), (headDeadline, .head)]
-        guard let (_, phase) = times.first(where: { $0.0.map { $0.nanoseconds <= now } ?? false }) else { return nil }
-        return .deadlinePassedInQueue(phase)
+        if let deadline, deadline.nanoseconds <= now { return .deadlinePassedInQueue(.total) }
+        if let headDeadline, headDeadline.nanoseconds <= now { return .deadlinePassedInQueue(.head) }
+        return nil
     }
 }
 
