@@ -88,7 +88,9 @@ struct ResponseState {
     private(set) var end: Result<TransferSummary, any Error>?
     private var isReadingPaused = false
     private var isIterated = false
-    private var permit: (any AnyObject & Sendable)?
+    /// Not with `?`, which implies an initial value: an initializer that replaces it copies the whole state, with all its
+    /// references counted.
+    private var permit: Optional<any AnyObject & Sendable>
     /// The trailers, noted just before a successful end.
     private var trailers: TransferTrailers?
 
