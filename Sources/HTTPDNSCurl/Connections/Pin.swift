@@ -29,12 +29,14 @@ extension PinKey {
 
     /// - Parameter hasCertificate: Whether the loop's connections have a client certificate at all.
     init(of transfer: Transfer, _ endpoint: HTTPDNSEndpoint, hasCertificate: Bool) {
-        host = transfer.request.url.host
-        port = transfer.request.url.port
-        self.endpoint = endpoint
-        versions = transfer.request.versions(at: endpoint)
-        egressPath = transfer.request.egressPath
-        withholdsCertificate = hasCertificate && transfer.request.withholdsCertificate
+        self.init(
+            host: transfer.request.url.host,
+            port: transfer.request.url.port,
+            endpoint: endpoint,
+            versions: transfer.request.versions(at: endpoint),
+            egressPath: transfer.request.egressPath,
+            withholdsCertificate: hasCertificate && transfer.request.withholdsCertificate
+        )
     }
 }
 
