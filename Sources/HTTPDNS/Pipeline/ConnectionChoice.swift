@@ -228,13 +228,14 @@ extension HTTPDNSClient {
         options: HTTPDNSClient.Request.Options
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         let request = HTTPDNSClient.Request(url: rewritten.originalURL, options: options)
-        var fixed = FixedHop(rewritten: rewritten, endpoints: rewritten.addresses, isDecoded: false)
+        var usable = rewritten.addresses
         if rewritten.content.resolution.limitsVersions {
-            try fixed.keepEndpoints(offering: pipeline.versions(of: request, by: pipeline.current))
+            let versions = pipeline.versions(of: request, by: pipeline.current)
+            usable = try rewritten.usable(usable, offering: versions).endpoints
         }
         let isDirect = try pipeline.egress.choice(of: request, for: rewritten.content.url).proxy == nil
         let endpoints = pipeline.order.order(of: rewritten.content.resolution).inFirstRequest(
-            fixed.endpoints,
+            usable,
             to: rewritten.content.sent,
             connectsToEndpoints: isDirect
         )

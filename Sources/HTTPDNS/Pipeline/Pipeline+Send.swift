@@ -9,30 +9,31 @@ internal import Logging
 
 /// A hop whose endpoints and egress path are fixed.
 struct FixedHop {
-    var rewritten: HTTPDNSRewriter.RewrittenRequest
-    var endpoints: [HTTPDNSEndpoint]
+    let rewritten: HTTPDNSRewriter.RewrittenRequest
+    let endpoints: [HTTPDNSEndpoint]
     /// Whether content codings are requested and decoded.
     let isDecoded: Bool
-    var egressChoice = EgressChoice.direct
+    let egressChoice: EgressChoice
     /// The decision that the answer is recorded with; nil when requests never stay.
-    var stay: ConnectionChoice.Stay?
+    let stay: ConnectionChoice.Stay?
     /// The address that the request stays on.
-    var held: HTTPDNSEndpoint?
+    let held: HTTPDNSEndpoint?
     /// The versions that HTTPS records offer at some of the endpoints; nil when no record limits them.
-    var offers: [HTTPDNSEndpoint: OfferedVersions]?
+    let offers: [HTTPDNSEndpoint: OfferedVersions]?
     /// The addresses of a family whose lookup is in flight; nil when the hop has all.
     var lateEndpoints: Task<[HTTPDNSEndpoint], Never>?
 }
 
-extension FixedHop {
-    /// Removes the endpoints whose HTTPS records offer no version that the request allows (RFC 9460 section 7.1.2).
+extension HTTPDNSRewriter.RewrittenRequest {
+    /// Returns the endpoints without those whose HTTPS records offer no version that the request allows (RFC 9460
+    /// section 7.1.2), and the versions that the records offer; nil when no record limits them.
     /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when none is left.
-    mutating func keepEndpoints(
+    func usable(
+        _ endpoints: [HTTPDNSEndpoint],
         offering versions: HTTPDNSClient.AllowedVersions
-    ) throws(HTTPDNSClientError) {
-        let content = rewritten.content
+    ) throws(HTTPDNSClientError) -> (endpoints: [HTTPDNSEndpoint], offers: [HTTPDNSEndpoint: OfferedVersions]?) {
         // Clear text negotiates no version.
-        guard content.sent.scheme == .https, let offers = content.resolution.offers else { return }
+        guard content.sent.scheme == .https, let offers = content.resolution.offers else { return (endpoints, nil) }
         let usable = endpoints.filter { offers[$0].map { $0.versions(for: versions) != nil } ?? true }
         guard !usable.isEmpty else {
             let host = content.url.host.description
@@ -44,8 +45,7 @@ extension FixedHop {
                 hint: "allow the versions that alpn in the records names, or turn HTTPS records off on the route"
             )
         }
-        self.offers = offers
-        endpoints = usable
+        return (usable, offers)
     }
 }
 
@@ -112,13 +112,11 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) throws(HTTPDNSClientError) -> FixedHop {
         if request.body.isSpent { throw HTTPDNSClientError.bodySentTwice }
-        var fixed = FixedHop(
-            rewritten: given,
-            endpoints: given.content.resolution.endpoints,
-            isDecoded: request.isDecoded
-        )
-        fixed.stay = choice.stay(of: given, among: fixed.endpoints)
-        if let endpoint = fixed.stay?.endpoint, endpoint != context.constraints.failedEndpoint,
+        var rewritten = given
+        var endpoints = given.content.resolution.endpoints
+        let stay = choice.stay(of: given, among: endpoints)
+        var held: HTTPDNSEndpoint?
+        if let endpoint = stay?.endpoint, endpoint != context.constraints.failedEndpoint,
             let staying = rewriter.staying(
                 on: endpoint,
                 given,
@@ -126,22 +124,32 @@ extension Pipeline {
                 redirectedFrom: context.constraints.redirectedFrom
             )
         {
-            fixed.rewritten = staying
-            fixed.endpoints.insert(endpoint, at: 0)
-            fixed.held = endpoint
+            rewritten = staying
+            endpoints.insert(endpoint, at: 0)
+            held = endpoint
         }
-        if !egress.isDirect(request) {
-            fixed.egressChoice = try egress.choice(of: request, for: given.content.url)
-        }
+        let egressChoice =
+            egress.isDirect(request) ? EgressChoice.direct : try egress.choice(of: request, for: given.content.url)
         let networks = reachableNetworks(of: request, context)
         if networks != .any {
-            fixed.rewritten = try limited(fixed.rewritten, to: networks, for: request, by: fixed.egressChoice)
-            fixed.endpoints = fixed.rewritten.content.resolution.endpoints
+            rewritten = try limited(rewritten, to: networks, for: request, by: egressChoice)
+            endpoints = rewritten.content.resolution.endpoints
         }
+        var offers: [HTTPDNSEndpoint: OfferedVersions]?
         if given.content.resolution.limitsVersions {
-            try fixed.keepEndpoints(offering: versions(of: request, by: current))
+            (endpoints, offers) = try rewritten.usable(endpoints, offering: versions(of: request, by: current))
         }
-        return fixed
+        // Made in one step: a value of this size that changed in a variable would be copied, with all its references
+        // counted.
+        return FixedHop(
+            rewritten: rewritten,
+            endpoints: endpoints,
+            isDecoded: request.isDecoded,
+            egressChoice: egressChoice,
+            stay: stay,
+            held: held,
+            offers: offers
+        )
     }
 
     /// Returns the versions that a request allows.
