@@ -21,8 +21,8 @@ struct LoopSelection {
     /// The time for which a loop that failed gets no requests.
     static let rest: Int64 = 10_000_000_000
 
-    /// The number of loops that exist, started or not.
-    let count: Int
+    /// The loops that exist, started or not. Each request of a spread origin chooses among them.
+    private let allLoops: [Int]
     /// The number of loops that get requests.
     private(set) var started = 1
     /// The end of the time for which an origin is spread, by its hash.
@@ -34,7 +34,8 @@ struct LoopSelection {
     /// The end of the rest of each loop that failed.
     private var restEnds: [Int: Int64] = [:]
 
-    init(count: Int) { self.count = max(1, count) }
+    /// - Parameter count: The number of loops that exist, started or not.
+    init(count: Int) { allLoops = Array(0..<max(1, count)) }
 
     /// Whether a loop rests.
     var hasResting: Bool { !restEnds.isEmpty }
@@ -81,35 +82,42 @@ struct LoopSelection {
         activity: (Int) -> LoopActivity,
         isConnected: (Int) -> Bool
     ) -> Int {
-        restEnds = restEnds.filter { now < $0.value }
-        let loops = candidates(isConnected)
+        if hasResting { restEnds = restEnds.filter { now < $0.value } }
+        var loops = hasResting ? candidates(isConnected) : startedLoops
         let preferred = preferred.flatMap { restEnds[$0] == nil || loops.contains($0) ? $0 : nil }
         let home = preferred ?? LoopSelection.home(of: origin, among: loops)
         let isHomeBusy = activity(home).isBusy(at: now)
         guard isSpread(origin, at: now) || isHomeBusy else { return home }
         if preferred != nil, !isHomeBusy { return home }
         // A new loop needs descriptors itself, which a loop that rests probably lacked.
-        if started < count, !hasResting, loops.allSatisfy({ activity($0).isBusy(at: now) }) { started += 1 }
+        if started < allLoops.count, !hasResting, loops.allSatisfy({ activity($0).isBusy(at: now) }) {
+            started += 1
+            loops = startedLoops
+        }
         let work = (0..<started).reduce(0) { $0 + activity($1).percent(at: now) }
         if isHomeBusy || work >= LoopActivity.busyPercent { spread(origin, at: now) }
-        lastSpread = leastUsed(activity, isConnected)
+        lastSpread = leastUsed(of: loops, activity, isConnected)
         return lastSpread
     }
 
+    private var startedLoops: ArraySlice<Int> { allLoops[..<started] }
+
     /// Returns the started loops that do not rest, or all when all rest. While a loop rests, the process may have no descriptor
     /// left: then those with a connection to the origin come first, since the others could not open one.
-    private func candidates(_ isConnected: (Int) -> Bool) -> [Int] {
-        guard hasResting else { return Array(0..<started) }
-        let working = (0..<started).filter { restEnds[$0] == nil }
-        let loops = working.isEmpty ? Array(0..<started) : working
+    private func candidates(_ isConnected: (Int) -> Bool) -> ArraySlice<Int> {
+        let working = startedLoops.filter { restEnds[$0] == nil }
+        let loops = working.isEmpty ? startedLoops : working[...]
         let connected = loops.filter(isConnected)
-        return connected.isEmpty ? loops : connected
+        return connected.isEmpty ? loops : connected[...]
     }
 
     /// Returns the loop with the fewest transfers. Equal ones with a connection to the origin take turns.
-    private func leastUsed(_ activity: (Int) -> LoopActivity, _ isConnected: (Int) -> Bool) -> Int {
-        let loops = candidates(isConnected)
-        let least = loops.map { activity($0).transfers }.min() ?? 0
+    private func leastUsed(
+        of loops: ArraySlice<Int>,
+        _ activity: (Int) -> LoopActivity,
+        _ isConnected: (Int) -> Bool
+    ) -> Int {
+        let least = loops.reduce(Int.max) { min($0, activity($1).transfers) }
         let idlest = loops.filter { activity($0).transfers == least }
         guard idlest.count > 1 else { return idlest.first ?? 0 }
         let connected = idlest.filter(isConnected)
