@@ -59,6 +59,8 @@ final class ModelProvider: HTTPDNSProvider {
         }
         if fate < 110 {
             stage.cover("answer with a private address")
+            // The policy refuses it, so the client counts it as a failure.
+            if query.families.contains(.v4) { stage.queryFailed(host) }
             return HTTPDNSProviderAnswer([HTTPDNSAddress(v4: 10, 0, 0, UInt8(index))], timeToLive: life, to: query)
         }
         if fate < 140, query.families == .both {

@@ -215,8 +215,7 @@ final class AnswerDetails: Sendable {
 
     /// The approximate memory: the object, and texts at their length with an allocation each.
     var byteCount: Int {
-        let texts =
-            failedAttempts.flatMap { [$0.provider, $0.failure] } + (canonicalName.map { [$0.description] } ?? [])
+        let texts = Self.texts(of: failedAttempts) + (canonicalName.map { [$0.description] } ?? [])
         let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
         let errors = [negative, failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
         let endpoints = (httpsRecords?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride
@@ -228,9 +227,13 @@ final class AnswerDetails: Sendable {
 
     private static func byteCount(of error: HTTPDNSResolver.Error) -> Int {
         error.host.utf8.count + error.message.utf8.count + (error.hint?.utf8.count ?? 0)
-            + error.attempts.reduce(0) {
-                $0 + $1.provider.utf8.count + $1.failure.utf8.count + 2 * Self.allocationBytes
-            } + 3 * allocationBytes
+            + texts(of: error.attempts).reduce(0) { $0 + $1.utf8.count + allocationBytes } + 3 * allocationBytes
+    }
+
+    private static func texts(of attempts: [HTTPDNSResolver.ProviderAttempt]) -> [String] {
+        attempts.flatMap { attempt in
+            [attempt.provider, attempt.failure] + (attempt.refusal.map { [$0.text, $0.remedy] } ?? [])
+        }
     }
 
     /// The header of a string's or array's storage, with the allocator's own.

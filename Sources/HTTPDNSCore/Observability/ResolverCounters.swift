@@ -47,7 +47,8 @@ extension HTTPDNSResolver {
         public var restored = 0
         /// Lookups by the system resolver.
         public var systemQueries = 0
-        /// Lookups by the system resolver that failed. A name that does not exist is no failure.
+        /// Lookups by the system resolver that failed, or of which the address policy refused all addresses. A name that does
+        /// not exist is no failure.
         public var systemFailures = 0
         /// Comparisons in shadow mode in which providers and system resolver had an address in common, or both had none.
         public var shadowAgreed = 0
@@ -293,7 +294,7 @@ extension HTTPDNSProviderError.Code {
 
     /// All kinds of failure.
     package static let all: [HTTPDNSProviderError.Code] = [
-        .timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused, .rateLimited, .accountRefused,
-        .serviceDisabled, .notConfigured, .shutDown, .other,
+        .timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused, .policyRefused, .rateLimited,
+        .accountRefused, .serviceDisabled, .notConfigured, .shutDown, .other,
     ]
 }

@@ -8,9 +8,10 @@ internal import HTTPDNSPrimitives
 ///
 /// Three rules keep bad names from making a good provider unavailable:
 ///
-/// - A server failure, a refusal or a failure of a part of the query counts against the name first. It counts against the provider once different names failed
-///   without an answer in between: at least three, and as many as had an answer among the last 32 outcomes, up to 16. Otherwise
-///   an attacker who chooses three names could make the provider unavailable for all others.
+/// - A server failure, a refusal, an answer that the address policy refuses, or a failure of a part of the query counts against
+///   the name first. It counts against the provider once different names failed without an answer in between: at least three,
+///   and as many as had an answer among the last 32 outcomes, up to 16. Otherwise an attacker who chooses three names could make
+///   the provider unavailable for all others.
 /// - A time-out counts against the name, if the provider answered another query meanwhile.
 /// - However many queries fail together, they count as one failure.
 struct MemberHealth: Sendable {
@@ -167,7 +168,7 @@ struct MemberHealth: Sendable {
         case .rateLimited:
             let wish = min(max(error.retryAfter ?? .zero, MemberHealth.shortestRest), MemberHealth.longestWish)
             rest(since: now, for: wish, error, isRequested: true)
-        case .serverFailure where error.retryAfter == nil, .refused where error.retryAfter == nil,
+        case .serverFailure where error.retryAfter == nil, .refused where error.retryAfter == nil, .policyRefused,
             _ where isPartial && error.retryAfter == nil:
             if !failedHosts.contains(host) {
                 failedHosts.append(host)

@@ -60,6 +60,9 @@ struct PoolQuery: Sendable {
     /// Whether its request has no other provider to query.
     var isOnlyChance = false
 
+    /// The address policy for its answers; nil accepts all addresses.
+    var screen: AnswerScreen?
+
     /// Returns the time limit from the sending on: all of the remaining time, if an earlier end would gain nothing.
     func limit(_ attemptLimit: Duration) -> Duration {
         let left = deadline - (sentAt ?? startedAt)
@@ -70,7 +73,8 @@ struct PoolQuery: Sendable {
     enum Verdict: Sendable {
         case definite(HTTPDNSProviderAnswer, AnswerReading)
         case batch([HTTPDNSName: HTTPDNSProviderAnswer])
-        case failed(HTTPDNSProviderError)
+        /// The refusal is that of an answer with addresses; nil for other failures.
+        case failed(HTTPDNSProviderError, AddressRefusal.Summary? = nil)
         case canceled
     }
 
@@ -86,26 +90,63 @@ struct PoolQuery: Sendable {
     }
 
     /// Evaluates a result.
-    func verdict(_ result: Result) -> Verdict {
+    func verdict(_ result: Result, of provider: any HTTPDNSProvider) -> Verdict {
         switch result {
         case .canceled, .unsent: return .canceled
         case .failed(let error): return .failed(error)
-        case .answered(let answer):
-            let reading = AnswerReading(answer, families: question.families)
-            if case .failed(let text) = reading { return .failed(answer.failure(saying: text)) }
-            return .definite(answer, reading)
+        case .answered(let answer): return verdict(on: answer, about: question.host, of: provider)
         case .answeredBatch(let answers):
-            let known = answers.filter { _, answer in
-                if case .failed = AnswerReading(answer, families: question.families) { false } else { true }
+            var known: [HTTPDNSName: HTTPDNSProviderAnswer] = [:]
+            var failure: HTTPDNSProviderError?
+            for (host, answer) in answers {
+                if case .failed(let error, _) = verdict(on: answer, about: host, of: provider) {
+                    failure = failure ?? error
+                } else {
+                    known[host] = answer
+                }
             }
-            if known.isEmpty {
-                let text = "no name of the batch was answered"
-                return .failed(
-                    answers.values.first?.failure(saying: text)
-                        ?? HTTPDNSProviderError(code: .badResponse, message: text)
+            if !known.isEmpty { return .batch(known) }
+            return .failed(
+                HTTPDNSProviderError(
+                    code: failure?.code ?? .badResponse,
+                    message: "no name of the batch was answered",
+                    retryAfter: failure?.retryAfter
                 )
-            }
-            return .batch(known)
+            )
+        }
+    }
+
+    /// Evaluates the answer for one name. One of which the address policy refuses every address is a failure.
+    private func verdict(
+        on answer: HTTPDNSProviderAnswer,
+        about host: HTTPDNSName,
+        of provider: any HTTPDNSProvider
+    ) -> Verdict {
+        let reading = AnswerReading(answer, families: question.families)
+        if case .failed(let text) = reading { return .failed(answer.failure(saying: text)) }
+        let refusal = screen?.refusal(
+            of: addresses(of: answer, reading, about: host),
+            from: .provider,
+            providerScope: provider.answerScope,
+            provider: provider.name
+        )
+        guard let refusal else { return .definite(answer, reading) }
+        return .failed(HTTPDNSProviderError(code: .policyRefused, message: refusal.message), refusal)
+    }
+
+    /// Returns the addresses that an answer leads to; none when its HTTPS records have to be followed first.
+    private func addresses(of answer: HTTPDNSProviderAnswer, _ reading: AnswerReading, about host: HTTPDNSName)
+        -> [HTTPDNSAddress]
+    {
+        var own: [HTTPDNSAddress] = []
+        if case .addresses(let addresses, _, _, _) = reading { own = addresses }
+        guard answer.httpsRecords != nil else { return own }
+        var selection = HTTPSRecordSelection(host: host, families: question.families)
+        var generator = SystemRandomNumberGenerator()
+        switch selection.received(answer, about: host, using: &generator).first {
+        case .done(.plain)?: return own
+        case .done(.candidates(let candidates))?: return own + candidates.endpoints.map(\.address)
+        case .ask?, .failed?, nil: return []
         }
     }
 }

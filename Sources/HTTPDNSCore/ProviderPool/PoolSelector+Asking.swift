@@ -165,7 +165,8 @@ extension PoolSelector {
             isProbe: members[number].health.standing(at: now) == .probeDue,
             startedAt: now,
             deadline: ask.assignment.deadline,
-            isOnlyChance: ask.assignment.providers.count == 1 && ask.batch == nil && purpose != .copy
+            isOnlyChance: ask.assignment.providers.count == 1 && ask.batch == nil && purpose != .copy,
+            screen: ask.assignment.screen
         )
         ask.heldFor = nil
         ask.remaining.removeAll { $0 == number }

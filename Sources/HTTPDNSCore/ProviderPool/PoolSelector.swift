@@ -207,7 +207,7 @@ struct PoolSelector: Sendable {
     ) {
         guard let query = queries[id], !query.isEnded, let sentAt = query.sentAt else { return }
         queries[id]?.isEnded = true
-        let verdict = query.verdict(result)
+        let verdict = query.verdict(result, of: members[query.member].provider)
         switch verdict {
         case .definite:
             members[query.member].count(success: true)
@@ -218,7 +218,7 @@ struct PoolSelector: Sendable {
             noteEvidence(of: verdict, query)
             // A batch may take longer than a single name, and does not predict a single name's latency.
             members[query.member].health.succeeded(id, latency: nil, at: now)
-        case .failed(let error):
+        case .failed(let error, _):
             members[query.member].count(success: false)
             members[query.member].health.failed(
                 id,
@@ -274,13 +274,14 @@ struct PoolSelector: Sendable {
             }
             guard isOpen(id, after: answer, of: query.member, at: now, &actions), let left = asks[id] else { return }
             ask = left
-        case .failed(let error):
+        case .failed(let error, let refusal):
             var attempt = HTTPDNSResolver.ProviderAttempt(
                 provider: member.name,
                 failure: error.message,
                 elapsed: now - sentAt
             )
             attempt.isLocal = error.code.isLocal
+            attempt.refusal = refusal
             ask.failedAttempts.append(attempt)
         case .canceled:
             let attempt = HTTPDNSResolver.ProviderAttempt(
@@ -372,7 +373,7 @@ struct PoolSelector: Sendable {
             switch verdict {
             case .definite(_, let reading): reading.isNegative ? .nothing : .addresses
             case .batch(let answers): .batch(answered: answers.count)
-            case .failed(let error): .failed(error)
+            case .failed(let error, _): .failed(error)
             case .canceled: .canceled
             }
         return AttemptReport(

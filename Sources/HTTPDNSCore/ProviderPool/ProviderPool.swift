@@ -30,6 +30,8 @@ final class ProviderPool: Sendable {
         var patientUntil: MonotonicTime?
         /// The calls that want the answer; nil when it is of use until the deadline.
         var demand: LookupDemand?
+        /// The address policy for the answers; nil accepts all addresses.
+        var screen: AnswerScreen?
     }
 
     /// A definite answer.

@@ -20,6 +20,8 @@ public struct HTTPDNSProviderError: Error, Hashable, Sendable, CustomStringConve
         public static let serverFailure = Code(description: "server-failure")
         /// The provider refused the query (REFUSED).
         public static let refused = Code(description: "refused")
+        /// The answer has addresses, and the address policy refuses all of them. The resolver reports this, and no provider.
+        public static let policyRefused = Code(description: "policy-refused")
         /// The service asked for fewer queries (HTTP 429), or the budget from the settings is used up.
         public static let rateLimited = Code(description: "rate-limited")
         /// The service refuses the account or its signature.

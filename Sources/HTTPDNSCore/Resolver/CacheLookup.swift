@@ -25,6 +25,8 @@ struct CacheLookup: Sendable {
 /// The effect of the mapping rules that led to a name.
 final class MappingTrace: Sendable {
     let mapping: HTTPDNSResolver.AppliedMapping
+    /// The name whose `via` rules lead to another one; nil without such rules.
+    let queriedName: HTTPDNSName?
     let identity: HTTPDNSName?
     /// The shortest time to live of the rules.
     let timeToLive: Duration?
@@ -35,11 +37,13 @@ final class MappingTrace: Sendable {
 
     init(
         mapping: HTTPDNSResolver.AppliedMapping,
+        queriedName: HTTPDNSName?,
         identity: HTTPDNSName?,
         timeToLive: Duration?,
         lastResort: [HTTPDNSMapping.Target] = []
     ) {
         self.mapping = mapping
+        self.queriedName = queriedName
         self.identity = identity
         self.timeToLive = timeToLive
         self.lastResort = lastResort

@@ -203,6 +203,7 @@ extension HTTPDNSResolver {
             return resolution
         case .failed(let error):
             if let resolution = try useStale(wait, question, at: now) { return resolution }
+            if error.code == .policyRefused { counting.count(.policyRefusal) }
             throw error.seen(from: question, through: wait.name.mappingTrace)
         case .timedOut:
             // The lookup continues within its own limit. Otherwise an unresponsive first provider would use up the time of
@@ -341,8 +342,8 @@ extension HTTPDNSResolver {
             guard isCounted else { return try use(answer, for: name, question, by: settings, at: now) }
             return try hit(answer, for: name, question, by: settings, at: now)
         case .backingOff(let failure):
-            if isCounted { counting.count(.failureHit) }
             var error = failure.error
+            if isCounted { counting.count(error.code == .policyRefused ? AnswerCount.policyRefusal : .failureHit) }
             let again =
                 "failed \((now - failure.failedAt).shortText) ago, asked again in \((failure.retryAt - now).shortText)"
             error.hint = error.hint.map { "\($0); \(again)" } ?? again

@@ -121,6 +121,8 @@ extension HTTPDNSResolver {
         _ settings: LiveSettings
     ) -> CacheLookup {
         let isSystemOnly = chain.last?.mapping.action == .system
+        var queriedName: HTTPDNSName?
+        if !chain.names.isEmpty, case .name(let name) = question.host { queriedName = name }
         var lastResort: [HTTPDNSMapping.Target] = []
         if case .lastResort(let targets) = chain.last?.mapping.action { lastResort = targets }
         var name = CacheLookup(
@@ -134,6 +136,7 @@ extension HTTPDNSResolver {
             generation: settings.mappings.generation,
             mappingTrace: MappingTrace(
                 mapping: mapping,
+                queriedName: queriedName,
                 identity: chain.identity,
                 timeToLive: chain.timeToLive,
                 lastResort: lastResort
@@ -218,7 +221,9 @@ extension HTTPDNSResolver {
 
     /// Returns the lookup for a name: its route, providers and families.
     func inquiry(for question: CacheLookup, by settings: LiveSettings) -> UpstreamLookup {
-        inquiry(about: question.key, systemOnly: question.systemOnly, by: settings.resolving)
+        var inquiry = inquiry(about: question.key, systemOnly: question.systemOnly, by: settings.resolving)
+        inquiry.queriedName = question.mappingTrace?.queriedName
+        return inquiry
     }
 
     func inquiry(about key: CacheKey, systemOnly: SystemOnlyReason?, by settings: ResolvingSettings) -> UpstreamLookup {
@@ -296,7 +301,7 @@ extension HTTPDNSResolver {
         let left = endpoints.filter { !refused.contains($0) }
         if left.isEmpty {
             counting.count(.policyRefusal)
-            throw .policyRefused(refusals, host: host)
+            throw .policyRefused(AddressRefusal.summary(refusals), host: host)
         }
         return left
     }

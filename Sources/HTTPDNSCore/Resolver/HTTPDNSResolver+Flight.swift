@@ -110,7 +110,7 @@ extension HTTPDNSResolver {
     func failure(of inquiry: UpstreamLookup, _ attempts: [HTTPDNSResolver.ProviderAttempt], isTimeout: Bool)
         -> HTTPDNSResolver.Error
     {
-        guard isTimeout else { return .allFailed(inquiry, attempts) }
+        guard isTimeout, attempts.allSatisfy({ $0.refusal == nil }) else { return .allFailed(inquiry, attempts) }
         let limit = inquiry.settings.configuration.timeLimit
         return .timedOut(host: inquiry.host, limit: limit, attempts: attempts)
     }
@@ -136,10 +136,12 @@ extension HTTPDNSResolver {
             deadline: deadline
         )
         attempt.demand = inquiry.demand
+        attempt.screen = inquiry.screen
         return attempt
     }
 
-    /// Returns whether addresses from a source are cached that may be served, within their lifetime or past it.
+    /// Returns whether addresses from a source are cached that may be served, within their lifetime or past it, and that the
+    /// address policy allows.
     /// - Parameter source: Nil means any source.
     func hasAnswer(_ inquiry: UpstreamLookup, of source: HTTPDNSResolver.Resolution.Source?, at now: MonotonicTime)
         -> Bool
@@ -147,7 +149,8 @@ extension HTTPDNSResolver {
         let key = inquiry.key
         guard
             let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }).flatMap(inquiry.settings.adopt),
-            known.kind == .addresses, source == nil || known.origin?.source == source
+            known.kind == .addresses, source == nil || known.origin?.source == source,
+            inquiry.screen.allowsPart(of: known)
         else { return false }
         return now < known.expiresAt || known.isStale(at: now)
     }

@@ -20,7 +20,7 @@ extension HTTPDNSResolver {
             for action in actions {
                 switch action {
                 case .done(.plain(.failed(let error))): return withoutHTTPSRecords(plain, error, inquiry)
-                case .done(let choice): return .answer(merge(choice, into: plain, inquiry))
+                case .done(let choice): return judged(merge(choice, into: plain, inquiry), inquiry)
                 case .failed(let reason): return .answer(unavailable(reason, plain))
                 case .ask(let host, let families, let httpsRecords):
                     var question = assignment
@@ -48,8 +48,42 @@ extension HTTPDNSResolver {
                 }
             }
             if actions.isEmpty { actions = selection.expired() }
-            if actions.isEmpty { return .answer(plain) }
+            if actions.isEmpty { return judged(plain, inquiry) }
         }
+    }
+
+    /// Returns an answer as the result of a lookup: as a failure of its provider when the address policy refuses the
+    /// addresses that the HTTPS records led to, and the name's own.
+    private func judged(_ answer: KnownAnswer, _ inquiry: UpstreamLookup) -> FlightResult {
+        guard case .addresses(let own) = answer.content else { return .answer(answer) }
+        let refusal = inquiry.screen.refusal(
+            of: own + (answer.httpsRecords?.endpoints.map(\.address) ?? []),
+            from: answer.origin.source,
+            providerScope: answer.origin.providerScope,
+            provider: answer.origin.provider
+        )
+        guard let refusal else { return .answer(answer) }
+        return failure(refusal.message, refusal: refusal, of: answer, inquiry)
+    }
+
+    /// Returns the failure of a provider whose answer leads nowhere.
+    private func failure(
+        _ message: String,
+        refusal: AddressRefusal.Summary? = nil,
+        of answer: KnownAnswer,
+        _ inquiry: UpstreamLookup
+    ) -> FlightResult {
+        var attempt = HTTPDNSResolver.ProviderAttempt(
+            provider: answer.origin.provider ?? HTTPDNSResolver.ProviderAttempt.systemName,
+            failure: message,
+            elapsed: fixed.timeSource.now() - answer.sentAt
+        )
+        attempt.refusal = refusal
+        return .failure(
+            .allFailed(inquiry, answer.failedAttempts + [attempt]),
+            sentAt: answer.sentAt,
+            skippedFallback: false
+        )
     }
 
     private func ask(
@@ -71,21 +105,12 @@ extension HTTPDNSResolver {
         -> FlightResult
     {
         guard case .addresses = plain.content else {
-            let attempt = HTTPDNSResolver.ProviderAttempt(
-                provider: plain.origin.provider ?? HTTPDNSResolver.ProviderAttempt.systemName,
-                failure: "HTTPS records: \(error.message)",
-                elapsed: fixed.timeSource.now() - plain.sentAt
-            )
-            return .failure(
-                .allFailed(inquiry, plain.failedAttempts + [attempt]),
-                sentAt: plain.sentAt,
-                skippedFallback: false
-            )
+            return failure("HTTPS records: \(error.message)", of: plain, inquiry)
         }
         var answer = plain
         answer.httpsRecordsFailed = true
         answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
-        return .answer(answer)
+        return judged(answer, inquiry)
     }
 
     private func merge(_ choice: HTTPSRecordChoice, into plain: KnownAnswer, _ inquiry: UpstreamLookup) -> KnownAnswer {

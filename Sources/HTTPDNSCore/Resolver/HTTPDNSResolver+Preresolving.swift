@@ -25,7 +25,11 @@ extension HTTPDNSResolver {
                 // While the providers are unreliable, the fallback is queried name by name.
                 !inquiry.hasFallback || inquiry.settings.team.reliance(on: names) != .none
             else { continue }
-            let key = Batch.Key(pattern: route.pattern, families: inquiry.queried)
+            let key = Batch.Key(
+                pattern: route.pattern,
+                addressRules: inquiry.screen.routes.map { $0?.pattern },
+                families: inquiry.queried
+            )
             batches[key, default: Batch(route: route, names: names)].inquiries.append(inquiry)
         }
         await withTaskGroup(of: Void.self) { group in
@@ -47,6 +51,8 @@ extension HTTPDNSResolver {
     private struct Batch: Sendable {
         struct Key: Hashable {
             var pattern: HTTPDNSRoute.Pattern
+            /// The routes by which ``AnswerScreen`` judges the answers.
+            var addressRules: [HTTPDNSRoute.Pattern?]
             var families: HTTPDNSAddress.Families
         }
 

@@ -61,8 +61,24 @@ struct UpstreamLookup: Sendable {
     var systemOnlyReason: SystemOnlyReason?
     /// The calls that wait for it; nil for a lookup that has the resolver's whole limit, or that no call waits for.
     var demand: LookupDemand?
+    /// The name of the query that started it, if `via` rules led from there to ``host``.
+    var queriedName: HTTPDNSName?
 
     var host: HTTPDNSName { key.host }
+
+    /// The address policy for its answers, by the routes of ``host`` and ``queriedName``.
+    ///
+    /// Queries for both names share the answers, and each use is judged by the route of its own name. So only an answer that
+    /// neither route allows is refused.
+    var screen: AnswerScreen {
+        let table = settings.routes
+        var routes: [HTTPDNSRoute?] = [nil]
+        if table.hasAddressRules {
+            let names: [HTTPDNSName?] = [host, queriedName]
+            routes = names.compactMap { $0 }.map { table.entry(for: $0)?.route }
+        }
+        return AnswerScreen(policy: settings.configuration.policy, routes: routes)
+    }
 
     /// Whether the system resolver is the fallback of the providers.
     var hasFallback: Bool {

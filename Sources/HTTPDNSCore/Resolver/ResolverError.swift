@@ -147,15 +147,16 @@ extension HTTPDNSResolver.Error {
     }
 
     static func policyRefused(
-        _ refused: [(address: HTTPDNSAddress, refusal: AddressRefusal)],
-        host: String
+        _ refusal: AddressRefusal.Summary,
+        host: String,
+        attempts: [HTTPDNSResolver.ProviderAttempt] = []
     ) -> HTTPDNSResolver.Error {
-        let (text, remedy) = AddressRefusal.summary(refused)
-        return HTTPDNSResolver.Error(
+        HTTPDNSResolver.Error(
             code: .policyRefused,
             host: host,
-            message: "the address policy refused every address of \(host): \(text)",
-            hint: remedy
+            message: "the address policy refused every address of \(host): \(refusal.text)",
+            hint: refusal.remedy,
+            attempts: attempts
         )
     }
 
@@ -203,11 +204,13 @@ extension HTTPDNSResolver.Error {
         return HTTPDNSResolver.Error(code: .nameNotFound, host: host.description, message: message, hint: hint)
     }
 
-    /// Returns the error after every queried source failed.
+    /// Returns the error after every queried source failed: `policyRefused` if one of them had addresses.
     static func allFailed(_ inquiry: UpstreamLookup, _ attempts: [HTTPDNSResolver.ProviderAttempt])
         -> HTTPDNSResolver.Error
     {
         let host = inquiry.host
+        let refusals = attempts.compactMap(\.refusal)
+        if !refusals.isEmpty { return .policyRefused(.joined(refusals), host: host.description, attempts: attempts) }
         if attempts.allSatisfy({ $0.provider == HTTPDNSResolver.ProviderAttempt.systemName }) {
             let failure = attempts.last?.failure ?? "no answer"
             return HTTPDNSResolver.Error(
@@ -254,6 +257,8 @@ extension HTTPDNSResolver {
         /// Whether it sent no query, and may be repeated as soon as a setting is corrected
         /// (``HTTPDNSProviderError/Code/isLocal``).
         var isLocal = false
+        /// The refusal of the answer, if it had addresses and the address policy refused all of them.
+        var refusal: AddressRefusal.Summary?
 
         /// The value of ``provider`` for the system resolver.
         static let systemName = "system"

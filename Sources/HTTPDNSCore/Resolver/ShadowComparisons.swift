@@ -169,13 +169,13 @@ extension HTTPDNSResolver {
     private func word(of answer: CachedAnswer, _ inquiry: UpstreamLookup) -> ShadowWord {
         guard let origin = answer.origin, origin.source == .provider else { return .failed }
         guard answer.kind == .addresses else { return .nothing }
-        let policy = inquiry.settings.configuration.policy
+        let screen = inquiry.screen
         let addresses = answer.endpoints(port: ServiceRoute.port).map(\.address).filter { address in
-            policy.refusal(
+            screen.reason(
                 of: address,
                 from: .provider,
                 providerScope: origin.providerScope,
-                route: inquiry.route
+                provider: origin.provider
             ) == nil
         }
         return addresses.isEmpty ? .failed : .addresses(Set(addresses))

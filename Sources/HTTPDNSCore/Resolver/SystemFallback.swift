@@ -184,6 +184,13 @@ extension HTTPDNSResolver {
         do throws(SystemResolverError) {
             let addresses = try await system.resolve(inquiry.host, families: inquiry.families, timeLimit: limit)
             let wanted = addresses.filter { inquiry.families.contains($0.family) }
+            let refusal = inquiry.screen.refusal(
+                of: wanted,
+                from: .system,
+                providerScope: origin.providerScope,
+                provider: nil
+            )
+            if let refusal { return failure(refusal.message, refusal: refusal, inquiry, sentAt: sentAt) }
             content =
                 wanted.isEmpty
                 ? .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
@@ -215,13 +222,19 @@ extension HTTPDNSResolver {
         return .answer(answer)
     }
 
-    private func failure(_ message: String, _ inquiry: UpstreamLookup, sentAt: MonotonicTime) -> FlightResult {
+    private func failure(
+        _ message: String,
+        refusal: AddressRefusal.Summary? = nil,
+        _ inquiry: UpstreamLookup,
+        sentAt: MonotonicTime
+    ) -> FlightResult {
         counting.count(.systemFailure)
-        let attempt = HTTPDNSResolver.ProviderAttempt(
+        var attempt = HTTPDNSResolver.ProviderAttempt(
             provider: HTTPDNSResolver.ProviderAttempt.systemName,
             failure: message,
             elapsed: fixed.timeSource.now() - sentAt
         )
+        attempt.refusal = refusal
         return .failure(.allFailed(inquiry, [attempt]), sentAt: sentAt, skippedFallback: false)
     }
 
@@ -245,7 +258,7 @@ extension HTTPDNSResolver.Error {
     /// Returns the same failure of the system resolver, with the earlier failures of providers.
     func after(_ attempts: [HTTPDNSResolver.ProviderAttempt], _ inquiry: UpstreamLookup) -> HTTPDNSResolver.Error {
         guard !attempts.isEmpty else { return self }
-        if code == .timedOut, let limit {
+        if code == .timedOut, let limit, attempts.allSatisfy({ $0.refusal == nil }) {
             return .timedOut(host: inquiry.host, limit: limit, attempts: attempts + self.attempts)
         }
         return .allFailed(inquiry, attempts + self.attempts)

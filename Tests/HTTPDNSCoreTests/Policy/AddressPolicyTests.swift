@@ -176,7 +176,7 @@ struct AddressPolicyTests {
     func summary() throws {
         let addresses = ["127.0.0.2", "127.0.0.3", "169.254.1.1", "10.0.0.2"].compactMap { HTTPDNSAddress($0) }
         let policy = HTTPDNSAddressPolicy()
-        func summary(_ addresses: [HTTPDNSAddress]) throws -> (text: String, remedy: String) {
+        func summary(_ addresses: [HTTPDNSAddress]) throws -> AddressRefusal.Summary {
             AddressRefusal.summary(
                 try addresses.map { address in
                     let refusal = policy.reason(
