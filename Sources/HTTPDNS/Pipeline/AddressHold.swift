@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// The address of each host that requests stay on when a new answer no longer contains it. A value that receives events
 /// and times.
 ///
 /// Names of content networks return some of many addresses, others each time. An address that still responds is as good
-/// as it was, unless it says that it does not serve any more (``refusals``). Requests stay on it while it is warm, and for a bounded time after the last answer that contained it. A
-/// single change is not a rotation: an operator has moved the name, and requests follow immediately. They stay from the
-/// second change on, if it comes within the same time after they moved.
+/// as it was, unless it says that it does not serve any more (``RefusalStatus``). Requests stay on it while it is warm, and
+/// for a bounded time after the last answer that contained it. A single change is not a rotation: an operator has moved the
+/// name, and requests follow immediately. They stay from the second change on, if it comes within the same time after they
+/// moved.
 struct AddressHold: Sendable {
     /// The properties that comparable answers share: another source, or other mappings, mean a new decision of the
     /// operator.
@@ -31,15 +33,12 @@ struct AddressHold: Sendable {
         var stays: Bool?
         /// Whether requests now go elsewhere, and none of them has had a response there yet.
         var isLeft = false
-        /// Whether its last response was one of ``refusals``.
+        /// Whether its last response was one of ``RefusalStatus``, which ends the stay on an address that the newest answer lacks.
         var refuses = false
         /// The time since when one request makes a connection to the new addresses, while the others stay.
         var leavingSince: MonotonicTime?
     }
 
-    /// The statuses with which drained servers, and those before them, answer. From an address that the newest answer lacks they
-    /// end the stay.
-    static let refusals: Set<Int> = [421, 502, 503, 504]
     /// The time after a response for which an address counts as warm.
     static let warmth = Duration.seconds(5)
     /// The maximum wait for the request that makes the new connection.
@@ -122,7 +121,7 @@ struct AddressHold: Sendable {
     ) {
         guard epoch == self.epoch else { return }
         let before = entries[origin]
-        let refuses = AddressHold.refusals.contains(status)
+        let refuses = RefusalStatus.contains(status)
         if before?.endpoint == endpoint {
             entries[origin]?.answeredAt = now
             entries[origin]?.refuses = refuses

@@ -3,6 +3,16 @@
 
 internal import HTTPDNSPrimitives
 
+/// The statuses with which drained servers, and those before them, answer: another address may serve the request.
+package enum RefusalStatus {
+    package static func contains(_ status: Int) -> Bool {
+        switch status {
+        case 421, 502, 503, 504: true
+        default: false
+        }
+    }
+}
+
 /// A loop's measurements of endpoints, which put the endpoints of the next request in order. A value type: it receives events
 /// with their times.
 struct EndpointMemory {
@@ -19,13 +29,20 @@ struct EndpointMemory {
         var isPending = false
     }
 
+    /// The endpoint that carried the last request to an origin.
+    struct Carrier: Equatable {
+        var endpoint: HTTPDNSEndpoint
+        /// Whether a request failed after it was sent there, or had a response of ``RefusalStatus``.
+        var hasFailed = false
+    }
+
     /// The weight of the newest time in the average: about ten responses determine it, and one slow response does not.
     private static let newest = 0.2
     /// The half-life of a measurement: after one only half of it counts, after two a quarter. A slow endpoint is therefore
     /// tried again, later the slower it was, without probes.
     private static let halfLife = 60e9
 
-    private var carriers = RecentTable<RaceOrigin, HTTPDNSEndpoint>(limit: EndpointHealth.maximumEntries)
+    private var carriers = RecentTable<RaceOrigin, Carrier>(limit: EndpointHealth.maximumEntries)
     private var turns = RecentTable<Place, Int>(limit: EndpointHealth.maximumEntries)
     private var latencyEWMA = RecentTable<Place, LatencyEWMA>(limit: EndpointHealth.maximumEntries)
     private var lastTurn = 0
@@ -50,8 +67,15 @@ struct EndpointMemory {
 
     /// Notes that a request was sent to an endpoint.
     mutating func carried(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, _ order: EndpointOrder) {
-        guard case .adaptive = order, carriers[origin] != endpoint else { return }
-        carriers.set(endpoint, for: origin)
+        guard case .adaptive = order, carriers[origin] != Carrier(endpoint: endpoint) else { return }
+        carriers.set(Carrier(endpoint: endpoint), for: origin)
+    }
+
+    /// Notes that a request failed after it was sent to an endpoint, or that the server refused it: the next one begins
+    /// elsewhere. An endpoint that carried an earlier request changes nothing.
+    mutating func failed(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin) {
+        guard carriers[origin]?.endpoint == endpoint else { return }
+        carriers.set(Carrier(endpoint: endpoint, hasFailed: true), for: origin)
     }
 
     /// Notes that a response began, and the nanoseconds since its request was sent.
@@ -75,7 +99,7 @@ struct EndpointMemory {
     // MARK: orders
 
     /// Returns the endpoint that carried the last request.
-    func lastCarrier(for origin: RaceOrigin) -> HTTPDNSEndpoint? { carriers[origin] }
+    func lastCarrier(for origin: RaceOrigin) -> Carrier? { carriers[origin] }
 
     /// Returns the endpoints with the least recently used first; unused ones precede all others.
     func byTurns(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin) -> [HTTPDNSEndpoint] {

@@ -9,7 +9,8 @@ package enum EndpointOrder: Hashable, Sendable {
     /// The given order, which the caller has chosen.
     case given
     /// The endpoint of the last request to the same host and port first, then the families in alternation (RFC 8305 section 4).
-    /// `first` is the first family; `nil` means IPv6 on a machine with a route for it, otherwise IPv4.
+    /// An endpoint that failed that request comes last, and the one after it first. `first` is the first family; `nil` means
+    /// IPv6 on a machine with a route for it, otherwise IPv4.
     case adaptive(first: HTTPDNSAddress.Family?)
     /// The least recently used endpoint first, for each host and port.
     case roundRobin
@@ -70,6 +71,12 @@ extension EndpointOrder {
         var result = endpoints
         result.append(result.remove(at: index))
         return result
+    }
+
+    /// Returns the endpoints in turn from the one after the given one, which comes last; unchanged when it is not among them.
+    static func following(_ endpoint: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint]) -> [HTTPDNSEndpoint] {
+        guard let index = endpoints.firstIndex(of: endpoint) else { return endpoints }
+        return Array(endpoints[(index + 1)...] + endpoints[...index])
     }
 
     /// Returns the endpoints with the given one first; unchanged when it is not among them.
@@ -133,7 +140,10 @@ extension EndpointOrder {
                 let hasIPv6 = routes.hasIPv6(at: now)
                 endpoints = EndpointOrder.interleaved(withRoute(endpoints), first: first ?? (hasIPv6 ? .v6 : .v4))
             }
-            return memory.lastCarrier(for: origin).map { EndpointOrder.leading(with: $0, endpoints) } ?? endpoints
+            guard let carrier = memory.lastCarrier(for: origin) else { return endpoints }
+            return carrier.hasFailed
+                ? EndpointOrder.following(carrier.endpoint, endpoints)
+                : EndpointOrder.leading(with: carrier.endpoint, endpoints)
         case .roundRobin: return withRoute(memory.byTurns(endpoints, for: origin))
         case .random: return withRoute(EndpointOrder.shuffled(endpoints, random: random))
         case .fastest: return withRoute(memory.byLatency(endpoints, for: origin, at: now))
@@ -245,14 +255,40 @@ extension TransportLoop {
         memory.unanswered(pin.key.endpoint, RaceOrigin(transfer), for: max(0, now - handle.sentAt), at: now)
     }
 
-    /// Notes the status of a response head, which may eject the endpoint.
-    func noteStatus(_ handle: EasyHandle) {
-        guard let ejection = configuration.ejection, let key = handle.pin?.key, let status = handle.status,
-            // Behind a proxy a response says nothing about the endpoint's address.
-            key.egressPath?.proxy == nil, key.isConnectedTo
-        else { return }
+    /// Notes the status of a response head, which may move later requests to other endpoints, or eject the endpoint.
+    func noteStatus(_ status: Int, of handle: EasyHandle) {
+        if RefusalStatus.contains(status) { beginElsewhere(after: handle) }
+        guard let ejection = configuration.ejection, let key = handle.pin?.key, key.isConnectedDirectly else { return }
         mailbox.health.withLock { [time] in
             $0.answered(key.endpoint, for: key.host, status: status, ejection, at: time)
         }
     }
+
+    /// Notes the failure of a request, which moves later requests to other endpoints if it was sent, and the server or the path
+    /// to it failed it.
+    func noteFailureAfterSending(of handle: EasyHandle, _ error: any Error) {
+        // Without a reader the rest of a body proves nothing about the server.
+        guard handle.mayHaveBeenSent, !handle.isDiscarding, let failure = error as? TransferFailure else { return }
+        switch failure.code {
+        case .connectionLost, .protocolViolation: beginElsewhere(after: handle)
+        case .timedOut:
+            // A body on its way, in either direction, is slow and does not prove that the server is.
+            guard !handle.isHeadComplete, handle.phase != .sending || failure.phase == .send else { return }
+            beginElsewhere(after: handle)
+        default: break
+        }
+    }
+
+    /// Lets later requests begin with other endpoints than the one of this request.
+    private func beginElsewhere(after handle: EasyHandle) {
+        guard let transfer = handle.transfer, case .adaptive = transfer.order, let key = handle.pin?.key,
+            key.isConnectedDirectly
+        else { return }
+        memory.failed(key.endpoint, RaceOrigin(transfer))
+    }
+}
+
+extension PinKey {
+    /// Whether a response says something about the endpoint's address: behind a proxy it does not.
+    fileprivate var isConnectedDirectly: Bool { egressPath?.proxy == nil && isConnectedTo }
 }

@@ -112,6 +112,10 @@ final class SharedEndpointMemory: Sendable {
         memory.withLock { $0.carried(endpoint, origin, order) }
     }
 
+    func failed(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin) {
+        memory.withLock { $0.failed(endpoint, origin) }
+    }
+
     func answered(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, in time: Int64, at now: Int64) {
         memory.withLock { $0.answered(endpoint, origin, in: time, at: now) }
     }
@@ -120,7 +124,9 @@ final class SharedEndpointMemory: Sendable {
         memory.withLock { $0.unanswered(endpoint, origin, for: time, at: now) }
     }
 
-    func lastCarrier(for origin: RaceOrigin) -> HTTPDNSEndpoint? { memory.withLock { $0.lastCarrier(for: origin) } }
+    func lastCarrier(for origin: RaceOrigin) -> EndpointMemory.Carrier? {
+        memory.withLock { $0.lastCarrier(for: origin) }
+    }
 
     func byTurns(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin) -> [HTTPDNSEndpoint] {
         memory.withLock { $0.byTurns(endpoints, for: origin) }

@@ -337,6 +337,7 @@ final class TransportLoop {
         _ result: Result<TransferSummary, any Error>,
         isAdded: Bool = true
     ) {
+        if case .failure(let error) = result { noteFailureAfterSending(of: handle, error) }
         if let run = handle.transfer?.race, run.race.winner != handle.raceIndex {
             return attemptEnded(handle, of: run, result, isAdded: isAdded)
         }
@@ -418,7 +419,7 @@ final class TransportLoop {
             handle.isHeadDelivered = true
             if transfer.notes != nil { handle.noteFacts() }
             handle.noteVersionOfHead()
-            if configuration.ejection != nil { noteStatus(handle) }
+            if let status = handle.status { noteStatus(status, of: handle) }
         }
         let (chunks, chunk) = (handle.chunks, handle.chunk)
         handle.chunks = []

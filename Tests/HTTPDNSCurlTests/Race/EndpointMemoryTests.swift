@@ -108,6 +108,22 @@ struct EndpointMemoryTests {
         #expect(memory.byLatency(two, for: origin, at: 0)[0] == endpoints[0])
     }
 
+    @Test("Only the endpoint that carried the last request loses its preference")
+    func carrier() {
+        var memory = EndpointMemory()
+        let adaptive = EndpointOrder.adaptive(first: nil)
+        memory.carried(endpoints[0], origin, adaptive)
+        memory.carried(endpoints[1], origin, adaptive)
+        memory.failed(endpoints[0], origin)
+        memory.failed(endpoints[1], other)
+        #expect(memory.lastCarrier(for: origin) == EndpointMemory.Carrier(endpoint: endpoints[1]))
+        #expect(memory.lastCarrier(for: other) == nil)
+        memory.failed(endpoints[1], origin)
+        #expect(memory.lastCarrier(for: origin)?.hasFailed == true)
+        memory.carried(endpoints[1], origin, adaptive)
+        #expect(memory.lastCarrier(for: origin)?.hasFailed == false)
+    }
+
     @Test("Random selection gives each order its chance, and keeps every endpoint")
     func lots() {
         var numbers = [0.99, 0.99]

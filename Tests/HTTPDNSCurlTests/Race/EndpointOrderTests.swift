@@ -47,4 +47,13 @@ struct EndpointOrderTests {
         #expect(EndpointOrder.leading(with: unique[2], unique) == (try endpoints("10.0.0.3 10.0.0.1 10.0.0.2")))
         #expect(EndpointOrder.leading(with: try endpoints("10.0.0.9")[0], unique) == unique)
     }
+
+    @Test("After an endpoint that failed, the next one goes first and it goes last")
+    func following() throws {
+        let given = try endpoints("10.0.0.1 10.0.0.2 10.0.0.3")
+        #expect(EndpointOrder.following(given[0], given) == [given[1], given[2], given[0]])
+        #expect(EndpointOrder.following(given[1], given) == [given[2], given[0], given[1]])
+        #expect(EndpointOrder.following(given[2], given) == given)
+        #expect(EndpointOrder.following(try endpoints("10.0.0.9")[0], given) == given)
+    }
 }

@@ -176,6 +176,81 @@ struct SelectionTests {
         for three in [three, without] { await three.transport.shutdown() }
     }
 
+    @Test("An address that refuses a request is last for the next one", arguments: [421, 502, 503, 504])
+    func refusing(status: Int) async throws {
+        let three = try three(.adaptive(first: nil), first: [.readHead, .respond(status: "\(status) No")])
+        let endpoints = three.request.endpoints
+        #expect(try await three.fetch(3) == [endpoints[0], endpoints[1], endpoints[1]])
+        await three.transport.shutdown()
+    }
+
+    @Test("An error of the application keeps requests on their address", arguments: [404, 429, 500])
+    func answering(status: Int) async throws {
+        let three = try three(.adaptive(first: nil), first: [.readHead, .respond(status: "\(status) No")])
+        let first = three.request.endpoints[0]
+        #expect(try await three.fetch(3) == [first, first, first])
+        await three.transport.shutdown()
+    }
+
+    @Test("While all addresses refuse, requests go to each in turn")
+    func allRefuse() async throws {
+        let servers = try (2...4).map { number in
+            try RawServer(address: "127.0.0.\(number)", .serve(status: "503 Service Unavailable"))
+        }
+        let three = try three(.adaptive(first: nil), on: servers)
+        let endpoints = three.request.endpoints
+        #expect(try await three.fetch(4) == endpoints + [endpoints[0]])
+        await three.transport.shutdown()
+    }
+
+    /// It resets the connection, does not answer in HTTP, or cuts the body.
+    @Test(
+        "An address that fails a request after it was sent is last for the next one",
+        arguments: [
+            [.readHead, .reset], [.readHead, .sendText("no HTTP\r\n\r\n")],
+            [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab")],
+        ] as [[RawServer.Step]]
+    )
+    func failing(steps: [RawServer.Step]) async throws {
+        let servers = try (2...4).map { number in
+            try RawServer(address: "127.0.0.\(number)") { _ in number == 2 ? steps : [.serve("ok")] }
+        }
+        let three = try three(.adaptive(first: nil), on: servers)
+        let second = three.request.endpoints[1]
+        await #expect(throws: (any Error).self) { try await three.fetch(1) }
+        #expect(three.servers[0].count(of: "GET ") > 0)
+        #expect(try await three.fetch(2) == [second, second])
+        await three.transport.shutdown()
+    }
+
+    @Test("An address without a response in time is last for the next request")
+    func silent() async throws {
+        let three = try three(.adaptive(first: nil), first: [.readHead, .hang])
+        var impatient = three
+        impatient.request.limits.firstByte = .milliseconds(200)
+        let answers = try? await impatient.fetch(1)
+        let second = three.request.endpoints[1]
+        #expect(answers == nil && three.counts[0] == 1)
+        #expect(try await three.fetch(2) == [second, second])
+        await three.transport.shutdown()
+    }
+
+    @Test("A canceled request leaves its address first")
+    func canceled() async throws {
+        let servers = try (2...4).map { number in
+            try RawServer(address: "127.0.0.\(number)") { connection in
+                number == 2 && connection == 0 ? [.readHead, .hang] : [.serve("ok")]
+            }
+        }
+        let three = try three(.adaptive(first: nil), on: servers)
+        let task = Task { try await three.fetch(1) }
+        try await three.servers[0].awaitConnections { $0.first?.text.isEmpty == false }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await three.fetch(1) == [three.request.endpoints[0]])
+        await three.transport.shutdown()
+    }
+
     /// No other request is needed for that.
     @Test("A probe makes a recovered address healthy and sends it nothing")
     func probes() async throws {
