@@ -6,6 +6,7 @@
 #include "model.h"
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,19 @@ void sim_fix_process(char **arguments) {
     // A container may refuse it: then two processes differ, and the worlds are as good.
     if (present >= 0 && personality((unsigned long)present | ADDR_NO_RANDOMIZE) < 0 && (present & ADDR_NO_RANDOMIZE) == 0) return;
     execv("/proc/self/exe", arguments);
+}
+
+void sim_keep_processor(int number) {
+    cpu_set_t usable, kept;
+    if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+    int present = sched_getcpu(), place = 0;
+    CPU_ZERO(&kept);
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        if (!CPU_ISSET(i, &usable)) continue;
+        if (number < 0 ? i == present : place == number % CPU_COUNT(&usable)) CPU_SET(i, &kept);
+        place++;
+    }
+    sched_setaffinity(0, sizeof kept, &kept);
 }
 
 int sim_is_running(void) { return running; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import CHTTPDNSSimulation
 internal import Glibc
 
 /// Writes a line to standard error.
@@ -57,6 +58,7 @@ struct Arguments {
 /// Plays the worlds that the arguments ask for.
 /// - Returns: Whether no rule was broken.
 func simulate(_ arguments: Arguments) -> Bool {
+    sim_keep_processor(arguments.part.of > 1 ? Int32(arguments.part.number - 1) : -1)
     let start = ContinuousClock.now
     var total = Outcome()
     var calls = 0

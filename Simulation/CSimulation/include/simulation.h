@@ -41,6 +41,10 @@ typedef struct {
 // things that are kept by their addresses would differ too.
 void sim_fix_process(char **arguments);
 
+// Makes the process stay on a processor: that of the number, modulo their count, or the present one for -1. A turn costs
+// several times as much when it wakes a thread of another processor.
+void sim_keep_processor(int number);
+
 // Begins and ends a world. Virtual time goes on from where the last world ended.
 void sim_begin(const sim_models *models, uint64_t random_seed);
 // Returns the number of threads that have not ended.
