@@ -14,7 +14,10 @@ static int64_t now;
 static uint64_t random_state;
 
 int64_t sim_now(void) { return now; }
-void sim_set_now(int64_t nanoseconds) { now = nanoseconds; }
+void sim_set_now(int64_t nanoseconds) {
+    now = nanoseconds;
+    sim_changed();
+}
 void sim_seed(uint64_t seed) { random_state = seed; }
 
 // 2027-01-15, and a machine that started 1,000 s before.

@@ -19,6 +19,8 @@ void sim_network_begin(void);
 void sim_network_end(void);
 int64_t sim_network_next(void);
 int sim_refuses_threads(void);
+// Notes that something happened that can make a descriptor ready.
+void sim_changed(void);
 // Whether an epoll descriptor has an event; takes nothing.
 int sim_is_ready(int epoll);
 void sim_threads_begin(void);

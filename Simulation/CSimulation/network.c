@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -45,12 +46,19 @@ typedef struct {
 
 typedef struct {
     Watch *watches;  // by descriptor
-    int has_event;   // one of a real descriptor, such as the waker's
-    struct epoll_event event;
+    int waker;       // the eventfd that it watches; 0 if none
+    epoll_data_t waker_data;
+    // The number of changes when nothing was ready.
+    uint64_t idle_at;
 } Poller;
 
 static Connection *connections[SIM_DESCRIPTORS];
 static Poller pollers[SIM_DESCRIPTORS];
+// The highest poller ever used, so that a look at all of them is short.
+static int last_poller;
+static uint8_t is_waker[SIM_DESCRIPTORS], is_woken[SIM_DESCRIPTORS];
+// Grows with everything that can make a poller ready.
+static uint64_t changes = 1;
 // The descriptors of connections, in the order of their creation.
 static int open_descriptors[SIM_DESCRIPTORS], open_count;
 static int last_number;
@@ -60,6 +68,7 @@ static Connection *connection(int descriptor) {
     return sim_is_running() && descriptor >= 0 && descriptor < SIM_DESCRIPTORS ? connections[descriptor] : NULL;
 }
 
+void sim_changed(void) { changes++; }
 int sim_open_sockets(void) { return open_count; }
 void sim_refuse(int sockets, int threads) {
     refuses_sockets = sockets;
@@ -91,10 +100,11 @@ void sim_network_end(void) {
         drop(descriptor);
         close(descriptor);
     }
-    for (int i = 0; i < SIM_DESCRIPTORS; i++) {
+    for (int i = 0; i <= last_poller; i++) {
         free(pollers[i].watches);
         pollers[i] = (Poller){ 0 };
     }
+    memset(is_waker, 0, sizeof is_waker);
 }
 
 int socket(int family, int type, int protocol) {
@@ -104,8 +114,12 @@ int socket(int family, int type, int protocol) {
         errno = EMFILE;
         return -1;
     }
-    int descriptor = library(family, type, protocol);
-    if (!is_modeled || descriptor < 0) return descriptor;
+    if (!is_modeled) return library(family, type, protocol);
+    // Nothing is done with it but to have its number. A copy costs less than a socket.
+    static int original = -1;
+    if (original < 0) original = library(family, type, protocol);
+    int descriptor = dup(original);
+    if (descriptor < 0) return descriptor;
     if (descriptor >= SIM_DESCRIPTORS) abort();
     Connection *created = calloc(1, sizeof(Connection));
     if (!created) abort();
@@ -127,9 +141,10 @@ int close(int descriptor) {
             drop(descriptor);
             if (was_connecting) sim_model.closed(number);
         }
+        is_waker[descriptor] = 0;
         free(pollers[descriptor].watches);
         pollers[descriptor] = (Poller){ 0 };
-        for (int i = 0; i < SIM_DESCRIPTORS; i++)
+        for (int i = 0; i <= last_poller; i++)
             if (pollers[i].watches) pollers[i].watches[descriptor].used = 0;
     }
     return library(descriptor);
@@ -152,6 +167,7 @@ int connect(int descriptor, const struct sockaddr *address, socklen_t length) {
     connecting->connecting = 1;
     connecting->fate = fate.fate;
     connecting->connected_at = fate.fate == SIM_DROP ? INT64_MAX : sim_now() + fate.delay;
+    changes++;
     errno = EINPROGRESS;
     return -1;
 }
@@ -175,6 +191,7 @@ void sim_push(int number, int64_t at, const char *bytes, size_t count, int kind)
     if (receiver->last) receiver->last->next = piece;
     else receiver->first = piece;
     receiver->last = piece;
+    changes++;
 }
 
 ssize_t send(int descriptor, const void *bytes, size_t count, int flags) {
@@ -226,6 +243,7 @@ int shutdown(int descriptor, int how) {
     Connection *c = connection(descriptor);
     if (!c) return library(descriptor, how);
     c->shut = 1;
+    changes++;
     return 0;
 }
 
@@ -321,9 +339,38 @@ int poll(struct pollfd *list, nfds_t count, int timeout) {
     return ready;
 }
 
+// What wakes a loop: an eventfd, whose events are reported once each.
+
+int eventfd(unsigned int count, int flags) {
+    LIBRARY(eventfd);
+    int descriptor = library(count, flags);
+    if (!sim_is_running() || descriptor < 0) return descriptor;
+    if (descriptor >= SIM_DESCRIPTORS) abort();
+    is_waker[descriptor] = 1;
+    is_woken[descriptor] = 0;
+    return descriptor;
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+    LIBRARY(write);
+    if (!sim_is_running() || descriptor < 0 || descriptor >= SIM_DESCRIPTORS || !is_waker[descriptor])
+        return library(descriptor, bytes, count);
+    is_woken[descriptor] = 1;
+    changes++;
+    return (ssize_t)count;
+}
+
 int epoll_ctl(int poller, int operation, int descriptor, struct epoll_event *event) {
     LIBRARY(epoll_ctl);
-    if (!connection(descriptor)) return library(poller, operation, descriptor, event);
+    int watches_waker = sim_is_running() && descriptor >= 0 && descriptor < SIM_DESCRIPTORS && is_waker[descriptor];
+    if (!watches_waker && !connection(descriptor)) return library(poller, operation, descriptor, event);
+    changes++;
+    if (poller > last_poller) last_poller = poller;
+    if (watches_waker) {
+        pollers[poller].waker = operation == EPOLL_CTL_DEL ? 0 : descriptor;
+        if (event) pollers[poller].waker_data = event->data;
+        return 0;
+    }
     if (!pollers[poller].watches) pollers[poller].watches = calloc(SIM_DESCRIPTORS, sizeof(Watch));
     Watch *watch = &pollers[poller].watches[descriptor];
     if (operation == EPOLL_CTL_ADD ? watch->used : !watch->used) {
@@ -335,20 +382,14 @@ int epoll_ctl(int poller, int operation, int descriptor, struct epoll_event *eve
     return 0;
 }
 
-static int (*library_epoll_wait(void))(int, struct epoll_event *, int, int) {
-    LIBRARY(epoll_wait);
-    return library;
-}
-
 // Writes the events of a poller; counts them only when `events` is NULL.
 static int ready(int descriptor, struct epoll_event *events, int most) {
     Poller *poller = &pollers[descriptor];
     int count = 0;
-    if (!poller->has_event && library_epoll_wait()(descriptor, &poller->event, 1, 0) == 1) poller->has_event = 1;
-    if (poller->has_event && most > 0) {
+    if (poller->waker && is_woken[poller->waker] && most > 0) {
         if (events) {
-            events[0] = poller->event;
-            poller->has_event = 0;
+            events[0] = (struct epoll_event){ .events = EPOLLIN, .data = poller->waker_data };
+            is_woken[poller->waker] = 0;
         }
         count = 1;
     }
@@ -367,10 +408,16 @@ static int ready(int descriptor, struct epoll_event *events, int most) {
     return count;
 }
 
-int sim_is_ready(int poller) { return ready(poller, NULL, 1) > 0; }
+int sim_is_ready(int poller) {
+    if (pollers[poller].idle_at == changes) return 0;
+    if (ready(poller, NULL, 1)) return 1;
+    pollers[poller].idle_at = changes;
+    return 0;
+}
 
 int epoll_wait(int poller, struct epoll_event *events, int most, int timeout) {
-    if (!sim_is_running() || sim_thread() < 0) return library_epoll_wait()(poller, events, most, timeout);
+    LIBRARY(epoll_wait);
+    if (!sim_is_running() || sim_thread() < 0) return library(poller, events, most, timeout);
     static int turns[SIM_DESCRIPTORS];
     int count = ready(poller, events, most);
     if ((count || timeout == 0) && ++turns[poller] < 40) return count;
