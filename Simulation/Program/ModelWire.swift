@@ -127,9 +127,7 @@ private struct ModelBody: AsyncSequence, Sendable {
 extension ReceivedRequest {
     /// The request as the server of a modeled hop reads it.
     init(_ hop: TransferRequest) {
-        self.init("")
-        method = hop.method.rawValue
-        target = hop.url.target
+        self.init(method: hop.method.rawValue, target: hop.url.target)
         host = hop.hostHeader ?? hop.url.hostText
         hasOtherPort = hop.url.port != 443
         authorization = hop.headerFields[.authorization]

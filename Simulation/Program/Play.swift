@@ -363,7 +363,7 @@ private final class WorldRun: @unchecked Sendable {
     }
 
     private func check(_ error: any Error, of call: World.Call, after elapsed: Duration) {
-        let facts = "call \(call.number): \(error)"
+        var facts: String { "call \(call.number): \(error)" }
         guard let error = error as? HTTPDNSClientError else {
             if call.cancelAfter == nil { stage.violate("only a call that is canceled ends as canceled", facts) }
             return

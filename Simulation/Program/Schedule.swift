@@ -87,7 +87,7 @@ final class Schedule: TaskExecutor, SchedulingExecutor, SerialExecutor, MainExec
         var index = 0
         while true {
             var least = index
-            for child in [2 * index + 1, 2 * index + 2] where child < timers.count && timers[child] < timers[least] {
+            for child in (2 * index + 1)...(2 * index + 2) where child < timers.count && timers[child] < timers[least] {
                 least = child
             }
             guard least != index else { return taken }

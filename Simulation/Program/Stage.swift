@@ -214,7 +214,7 @@ final class Stage {
         guard var peer = peers[number] else { return }
         peer.buffer += bytes
         while let end = headEnd(in: peer.buffer) {
-            let request = ReceivedRequest(String(decoding: peer.buffer[..<end], as: UTF8.self))
+            let request = ReceivedRequest(head: peer.buffer[..<end])
             noteArrival(of: request, on: number)
             guard peer.buffer.count - end >= request.length else { break }
             peer.buffer.removeFirst(end + request.length)
@@ -255,7 +255,7 @@ final class Stage {
             violate("each request is one of a call", "\(request.target) \(request.host)")
             return
         }
-        let facts = "call \(call) n\(name) at \(address), \(schedule.elapsed)"
+        var facts: String { "call \(call) n\(name) at \(address), \(schedule.elapsed)" }
         let start = callStarts[call] ?? 0
         if owners[address] != name {
             violate("a request goes to an address of its name", facts)
@@ -366,41 +366,52 @@ private func headEnd(in bytes: [UInt8]) -> Int? {
 
 /// A request as a server reads it.
 struct ReceivedRequest {
-    var method = ""
-    var target = ""
+    let method: String
+    let target: String
+    /// The number of the call, from a target such as `/a17/2`.
+    let call: Int?
+    /// The number of redirects before this request, from the target.
+    let depth: Int
+    /// The target without that number.
+    let path: String
     var host = ""
     var hasOtherPort = false
     var length = 0
     var authorization: String?
     var cookies: [String] = []
 
-    init(_ head: String) {
-        let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false)
-        let words = (lines.first ?? "").split(separator: " ")
-        if words.count == 3 {
-            method = String(words[0])
-            target = String(words[1])
-        }
+    init(method: String, target: String) {
+        self.method = method
+        self.target = target
+        let parts = target.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init)
+        let first = parts.first ?? ""
+        path = "/" + first
+        call = Int(first.dropFirst())
+        depth = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+    }
+
+    /// Reads the head of a request as bytes: as text it would take most of a model's time.
+    init(head: ArraySlice<UInt8>) {
+        let lines = head.split(separator: UInt8(ascii: "\n"))
+        let words = (lines.first ?? []).split(separator: UInt8(ascii: " "))
+        let isRequest = words.count == 3
+        self.init(method: isRequest ? text(words[0]) : "", target: isRequest ? text(words[1]) : "")
         for line in lines.dropFirst() {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            let value = line[line.index(after: colon)...].drop { $0 == " " }
-            switch line[..<colon].lowercased() {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+            let value = line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }.prefix { $0 != UInt8(ascii: "\r") }
+            switch text(line[..<colon]).lowercased() {
             case "host":
-                host = String(value.prefix { $0 != ":" })
-                hasOtherPort = host.count < value.count
-            case "content-length": length = Int(value) ?? 0
-            case "authorization": authorization = String(value)
-            case "cookie": cookies += value.split(separator: ";").map { String($0.drop { $0 == " " }) }
+                let name = value.prefix { $0 != UInt8(ascii: ":") }
+                host = text(name)
+                hasOtherPort = name.count < value.count
+            case "content-length": length = Int(text(value)) ?? 0
+            case "authorization": authorization = text(value)
+            case "cookie":
+                cookies += value.split(separator: UInt8(ascii: ";")).map { text($0.drop { $0 == UInt8(ascii: " ") }) }
             default: break
             }
         }
     }
-
-    private var parts: [Substring] { target.split(separator: "/") }
-    /// The number of the call, from a target such as `/a17/2`.
-    var call: Int? { parts.first.flatMap { Int($0.dropFirst()) } }
-    /// The number of redirects before this request.
-    var depth: Int { parts.count > 1 ? Int(parts[1]) ?? 0 : 0 }
-    /// The target without that number.
-    var path: String { "/" + (parts.first ?? "") }
 }
+
+private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
