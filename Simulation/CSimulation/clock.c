@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t now;
+int64_t sim_time;
 static uint64_t random_state;
 
-int64_t sim_now(void) { return now; }
+int64_t sim_now(void) { return sim_time; }
 void sim_set_now(int64_t nanoseconds) {
-    now = nanoseconds;
-    sim_changed();
+    sim_network_pass(nanoseconds);
+    sim_time = nanoseconds;
 }
 void sim_seed(uint64_t seed) { random_state = seed; }
 
@@ -24,7 +24,7 @@ void sim_seed(uint64_t seed) { random_state = seed; }
 static const int64_t wall_start = 1800000000000000000, monotonic_start = 1000000000000;
 
 static int64_t clock_value(clockid_t clock) {
-    return now + (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ? wall_start : monotonic_start);
+    return sim_time + (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ? wall_start : monotonic_start);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {

@@ -14,13 +14,15 @@
 enum { SIM_DESCRIPTORS = 4096 };
 
 extern sim_models sim_model;
+// The virtual time, in nanoseconds.
+extern int64_t sim_time;
 void sim_seed(uint64_t seed);
 void sim_network_begin(void);
 void sim_network_end(void);
 int64_t sim_network_next(void);
 int sim_refuses_threads(void);
-// Notes that something happened that can make a descriptor ready.
-void sim_changed(void);
+// Notes that time goes on, which makes arrivals visible.
+void sim_network_pass(int64_t until);
 // Whether an epoll descriptor has an event; takes nothing.
 int sim_is_ready(int epoll);
 void sim_threads_begin(void);

@@ -57,7 +57,7 @@ static Poller pollers[SIM_DESCRIPTORS];
 // The highest poller ever used, so that a look at all of them is short.
 static int last_poller;
 static uint8_t is_waker[SIM_DESCRIPTORS], is_woken[SIM_DESCRIPTORS];
-// Grows with everything that can make a poller ready.
+// Grows with everything that can make a poller ready, or that moves the next arrival.
 static uint64_t changes = 1;
 // The descriptors of connections, in the order of their creation.
 static int open_descriptors[SIM_DESCRIPTORS], open_count;
@@ -68,7 +68,6 @@ static Connection *connection(int descriptor) {
     return sim_is_running() && descriptor >= 0 && descriptor < SIM_DESCRIPTORS ? connections[descriptor] : NULL;
 }
 
-void sim_changed(void) { changes++; }
 int sim_open_sockets(void) { return open_count; }
 void sim_refuse(int sockets, int threads) {
     refuses_sockets = sockets;
@@ -79,6 +78,7 @@ int sim_refuses_threads(void) { return refuses_threads; }
 static void drop(int descriptor) {
     Connection *dropped = connections[descriptor];
     connections[descriptor] = NULL;
+    changes++;
     for (Piece *piece = dropped->first, *next; piece; piece = next) {
         next = piece->next;
         free(piece);
@@ -166,16 +166,16 @@ int connect(int descriptor, const struct sockaddr *address, socklen_t length) {
     }
     connecting->connecting = 1;
     connecting->fate = fate.fate;
-    connecting->connected_at = fate.fate == SIM_DROP ? INT64_MAX : sim_now() + fate.delay;
+    connecting->connected_at = fate.fate == SIM_DROP ? INT64_MAX : sim_time + fate.delay;
     changes++;
     errno = EINPROGRESS;
     return -1;
 }
 
-static int has_answer(Connection *c) { return c->connecting && sim_now() >= c->connected_at; }
+static int has_answer(Connection *c) { return c->connecting && sim_time >= c->connected_at; }
 static int is_refused(Connection *c) { return has_answer(c) && c->fate == SIM_REFUSE; }
 static int is_open(Connection *c) { return has_answer(c) && c->fate == SIM_ACCEPT; }
-static Piece *arrived(Connection *c) { return is_open(c) && c->first && c->first->at <= sim_now() ? c->first : NULL; }
+static Piece *arrived(Connection *c) { return is_open(c) && c->first && c->first->at <= sim_time ? c->first : NULL; }
 
 void sim_push(int number, int64_t at, const char *bytes, size_t count, int kind) {
     Connection *receiver = NULL;
@@ -233,6 +233,7 @@ ssize_t recv(int descriptor, void *bytes, size_t count, int flags) {
     if (piece->used == piece->count) {
         c->first = piece->next;
         if (!c->first) c->last = NULL;
+        changes++;
         free(piece);
     }
     return (ssize_t)taken;
@@ -310,7 +311,7 @@ int ioctl(int descriptor, unsigned long request, ...) {
     Connection *c = connection(descriptor);
     if (!c || request != FIONREAD) return library(descriptor, request, argument);
     int count = 0;
-    for (Piece *piece = arrived(c); piece && piece->at <= sim_now(); piece = piece->next) count += (int)(piece->count - piece->used);
+    for (Piece *piece = arrived(c); piece && piece->at <= sim_time; piece = piece->next) count += (int)(piece->count - piece->used);
     *(int *)argument = count;
     return 0;
 }
@@ -424,23 +425,31 @@ int epoll_wait(int poller, struct epoll_event *events, int most, int timeout) {
     if (count || timeout == 0) {
         // A loop that asks again and again would never let time go on: each 40th time it waits for 20 us.
         turns[poller] = 0;
-        sim_wait(sim_now() + 20000, -1, NULL);
+        sim_wait(sim_time + 20000, -1, NULL);
         return count ? count : ready(poller, events, most);
     }
     turns[poller] = 0;
-    sim_wait(timeout < 0 ? INT64_MAX : sim_now() + (int64_t)timeout * 1000000, poller, NULL);
+    sim_wait(timeout < 0 ? INT64_MAX : sim_time + (int64_t)timeout * 1000000, poller, NULL);
     return ready(poller, events, most);
 }
 
 int64_t sim_network_next(void) {
-    int64_t at = INT64_MAX;
+    static int64_t next;
+    static uint64_t known_at;
+    if (known_at == changes) return next;
+    known_at = changes;
+    next = INT64_MAX;
     for (int i = 0; i < open_count; i++) {
         Connection *c = connections[open_descriptors[i]];
         if (!c->connecting) continue;
-        if (c->connected_at > sim_now() && c->connected_at < at) at = c->connected_at;
-        if (c->first && c->first->at > sim_now() && c->first->at < at) at = c->first->at;
+        if (c->connected_at > sim_time && c->connected_at < next) next = c->connected_at;
+        if (c->first && c->first->at > sim_time && c->first->at < next) next = c->first->at;
     }
-    return at;
+    return next;
+}
+
+void sim_network_pass(int64_t until) {
+    if (sim_network_next() <= until) changes++;
 }
 
 // The name service.
@@ -456,7 +465,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
     if (!sim_is_running() || sim_thread() < 0) return library(name, service, hints, result);
     sim_name_answer answer = { 0 };
     sim_model.named(name, hints->ai_family, &answer);
-    if (answer.delay > 0) sim_wait(sim_now() + answer.delay, -1, NULL);
+    if (answer.delay > 0) sim_wait(sim_time + answer.delay, -1, NULL);
     if (answer.error) return answer.error;
     struct addrinfo **next = result;
     *result = NULL;

@@ -155,7 +155,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 static int is_runnable(Thread *thread) {
     if (!thread->used) return 0;
-    if (!thread->waits || thread->signaled || thread->until <= sim_now()) return 1;
+    if (!thread->waits || thread->signaled || thread->until <= sim_time) return 1;
     return thread->epoll >= 0 && sim_is_ready(thread->epoll);
 }
 
@@ -188,7 +188,7 @@ int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, co
     clock_gettime(CLOCK_MONOTONIC, &present);
     int64_t left = (time->tv_sec - present.tv_sec) * 1000000000 + time->tv_nsec - present.tv_nsec;
     pthread_mutex_unlock(mutex);
-    sim_wait(sim_now() + (left > 0 ? left : 0), -1, condition);
+    sim_wait(sim_time + (left > 0 ? left : 0), -1, condition);
     pthread_mutex_lock(mutex);
     return threads[own].signaled ? 0 : ETIMEDOUT;
 }
@@ -229,7 +229,7 @@ int pthread_cond_broadcast(pthread_cond_t *condition) {
 int nanosleep(const struct timespec *time, struct timespec *left) {
     LIBRARY(nanosleep);
     if (!running || own < 0) return library(time, left);
-    sim_wait(sim_now() + time->tv_sec * 1000000000 + time->tv_nsec, -1, NULL);
+    sim_wait(sim_time + time->tv_sec * 1000000000 + time->tv_nsec, -1, NULL);
     return 0;
 }
 
