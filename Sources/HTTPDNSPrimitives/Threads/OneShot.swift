@@ -2,21 +2,29 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 /// A value that is delivered once, to one waiting task. The first of several deliveries wins.
-package final class OneShot<Value: Sendable>: Sendable {
-    private enum State: Sendable {
+package typealias OneShot<Value: Sendable> = _OneShot<Value>
+
+/// The value behind `OneShot`. Not for use outside this package: it is public for the reason of `_Lock`.
+public final class _OneShot<Value: Sendable>: Sendable {
+    @usableFromInline
+    enum State: Sendable {
         case empty
         case awaited(CheckedContinuation<Value, Never>)
         case delivered(Value)
     }
 
-    private let state = Lock(State.empty)
+    @usableFromInline
+    let state = _Lock(State.empty)
 
-    package init() {}
+    /// Creates a value that is not delivered yet.
+    @inlinable
+    public init() {}
 
     /// Delivers `value`, unless a value was delivered before.
     /// - Returns: Whether this delivery won.
     @discardableResult
-    package func deliver(_ value: Value) -> Bool {
+    @inlinable
+    public func deliver(_ value: Value) -> Bool {
         let (won, waiting): (Bool, CheckedContinuation<Value, Never>?) = state.withLock { state in
             switch state {
             case .delivered: return (false, nil)
@@ -35,7 +43,8 @@ package final class OneShot<Value: Sendable>: Sendable {
     /// Returns the value, as soon as it is delivered. For one task only.
     ///
     /// It does not react to cancellation: a caller that needs that delivers a value for it.
-    package func value() async -> Value {
+    @inlinable
+    public func value() async -> Value {
         await withCheckedContinuation { continuation in
             let ready: Value? = state.withLock { state in
                 if case .delivered(let value) = state { return value }
