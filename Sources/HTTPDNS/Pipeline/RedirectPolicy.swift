@@ -95,14 +95,14 @@ private enum SecretFieldName {
         let text = name.canonicalName
         // It identifies a request and grants no rights (draft-ietf-httpapi-idempotency-key-header).
         if text == "idempotency-key" { return false }
-        return text.utf8.split(whereSeparator: { separators.contains($0) }).contains { part in
-            let part = String(decoding: part, as: UTF8.self)
+        return text.utf8.split(whereSeparator: "-_.".utf8.contains).contains { bytes in
+            let part = String(decoding: bytes, as: UTF8.self)
             return part.hasSuffix("key") || part.hasPrefix("auth") && !part.isAuthor
-                || words.contains(where: part.contains)
+                // By bytes: `String.contains` takes 4 us for each word.
+                || words.contains { word in bytes.indices.contains { bytes[$0...].starts(with: word.utf8) } }
         }
     }
 
-    private static let separators: Set<UInt8> = [UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ".")]
     private static let words = ["token", "secret", "credential", "signature", "session", "password"]
 }
 
