@@ -189,17 +189,18 @@ final class Stage {
             refusesThreads = true
             sim_refuse(0, 1)
         }
-        let attempt = next("connect \(address)")
-        var draw = Draw(seed, "connect \(address) \(attempt)")
+        let text = "\(address)"
+        let attempt = next("connect \(text)")
+        var draw = Draw(seed, "connect \(text) \(attempt)")
         // An address is well or bad for some seconds, and then again.
-        var weather = Draw(seed, "weather \(address) \(schedule.elapsed / 3_000_000_000)")
+        var weather = Draw(seed, "weather \(text) \(schedule.elapsed / 3_000_000_000)")
         let kind = weather.below(100)
         var fate = SIM_ACCEPT
         if kind < 8 { fate = SIM_REFUSE } else if kind < 14 { fate = SIM_DROP }
         if draw.happens(2) { fate = SIM_REFUSE }
         if draw.happens(2) { fate = SIM_DROP }
         cover("connect \(["accepted", "refused", "dropped"][Int(fate)])")
-        note("connect \(number) to \(address) of n\(owner): \(fate)")
+        note("connect \(number) to \(text) of n\(owner): \(fate)")
         let delay = draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
         peers[number] = Peer(address: address, openedAt: schedule.elapsed + delay)
         return sim_connection_fate(fate: Int32(fate), delay: delay)
@@ -392,13 +393,14 @@ struct ReceivedRequest {
 
     /// Reads the head of a request as bytes: as text it would take most of a model's time.
     init(head: ArraySlice<UInt8>) {
-        let lines = head.split(separator: UInt8(ascii: "\n"))
-        let words = (lines.first ?? []).split(separator: UInt8(ascii: " "))
+        var rest = head
+        let words = nextLine(of: &rest).split(separator: UInt8(ascii: " "))
         let isRequest = words.count == 3
         self.init(method: isRequest ? text(words[0]) : "", target: isRequest ? text(words[1]) : "")
-        for line in lines.dropFirst() {
+        while !rest.isEmpty {
+            let line = nextLine(of: &rest)
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
-            let value = line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }.prefix { $0 != UInt8(ascii: "\r") }
+            let value = line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }
             switch text(line[..<colon]).lowercased() {
             case "host":
                 let name = value.prefix { $0 != UInt8(ascii: ":") }
@@ -412,6 +414,13 @@ struct ReceivedRequest {
             }
         }
     }
+}
+
+/// Takes a line that ends with CR LF.
+private func nextLine(of bytes: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let end = bytes.firstIndex(of: UInt8(ascii: "\r")) ?? bytes.endIndex
+    defer { bytes = bytes[end...].dropFirst(2) }
+    return bytes[..<end]
 }
 
 private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
