@@ -114,12 +114,8 @@ int socket(int family, int type, int protocol) {
         errno = EMFILE;
         return -1;
     }
-    if (!is_modeled) return library(family, type, protocol);
-    // Nothing is done with it but to have its number. A copy costs less than a socket.
-    static int original = -1;
-    if (original < 0) original = library(family, type, protocol);
-    int descriptor = dup(original);
-    if (descriptor < 0) return descriptor;
+    int descriptor = library(family, type, protocol);
+    if (!is_modeled || descriptor < 0) return descriptor;
     if (descriptor >= SIM_DESCRIPTORS) abort();
     Connection *created = calloc(1, sizeof(Connection));
     if (!created) abort();
