@@ -15,14 +15,11 @@ final class ModelProvider: HTTPDNSProvider {
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let stage = currentStage
         stage.queryCount += 1
-        if let since = stage.switchedOff {
-            stage.violate(
-                "a provider is not asked after the switch is off",
-                "\(name) for \(query.host), off since \(since)"
-            )
-        }
         let host = "\(query.host)"
-        stage.queried(host)
+        if let since = stage.number(of: host).flatMap({ stage.rules.isOff($0) }) {
+            stage.violate("a provider is not asked after the switch is off", "\(name) for \(host), off since \(since)")
+        }
+        stage.queried(host, query.families)
         defer { stage.queriesInFlight[host, default: 0] -= 1 }
         let number = stage.next("query \(name) \(host) \(query.families)")
         var draw = Draw(stage.seed, "answer \(name) \(host) \(query.families) \(number)")

@@ -128,7 +128,8 @@ extension ReceivedRequest {
     /// The request as the server of a modeled hop reads it.
     init(_ hop: TransferRequest) {
         self.init(method: hop.method.rawValue, target: hop.url.target)
-        host = hop.hostHeader ?? hop.url.hostText
+        // With a port where that is not the default one.
+        host = String((hop.hostHeader ?? hop.url.hostText).prefix { $0 != ":" })
         hasOtherPort = hop.url.port != 443
         authorization = hop.headerFields[.authorization]
         cookies = hop.headerFields[values: .cookie].flatMap { $0.split(separator: ";") }.map {

@@ -122,6 +122,7 @@ private func answerName(_ text: String, family: Int32, into answer: inout sim_na
         let isWanted = family == 0 || family == (address.family == .v4 ? 2 : 10)
         guard isWanted, given.count < 2 else { continue }
         given.append(address)
+        stage.bySystem.insert(address)
         withUnsafeMutableBytes(of: &answer.addresses) {
             UnsafeMutableRawBufferPointer(rebasing: $0[(given.count - 1) * 16..<given.count * 16])
                 .copyBytes(from: address.bytes)
@@ -149,12 +150,14 @@ private final class WorldRun: @unchecked Sendable {
     private(set) var outcomes: [Int: String] = [:]
     private var terminalEvents: [UInt64: Int] = [:]
     private var clients: [HTTPDNSClient] = []
+    /// The clients whose shutdown has begun.
+    private var closed: Set<ObjectIdentifier> = []
     /// The calls that have begun and not ended, by number, and how many have begun for each name.
     private var running: [Int: World.Call] = [:]
     private var observing = 0
     private var begun: [Int: Int] = [:]
-    /// The status of the last response of an address, if no two calls of its name ran beside each other since.
-    private var lastStatus: [HTTPDNSEndpoint: Int] = [:]
+    /// The status of the last response that a name got from an address, if no two calls of it ran beside each other since.
+    private var lastStatus: [Int: [HTTPDNSEndpoint: Int]] = [:]
 
     init(_ stage: Stage, _ variant: Variant) {
         self.stage = stage
@@ -228,7 +231,7 @@ private final class WorldRun: @unchecked Sendable {
             stage.clientsInUse = 1
             if stage.world.settings.hasSecondClient {
                 let address = stage.world.names[0].addresses[0]
-                stage.mapped[0] = (address, -1)
+                stage.rules.base[0] = .address(address)
                 stage.deniedToSecond = address
                 clients.append(try await client(configurations(from: configuration)[1]))
                 stage.clientsInUse = 2
@@ -243,13 +246,14 @@ private final class WorldRun: @unchecked Sendable {
                 if clients.count > 1, let last = stage.world.calls.last {
                     group.addTask {
                         try? await Task.sleep(for: last.start / 2)
-                        await self.shutDown(self.clients.removeLast())
+                        await self.shutDown(self.clients[1])
+                        self.clients.removeLast()
                     }
                 }
             }
             changes.cancel()
             await changes.value
-            for client in clients { await shutDown(client) }
+            for client in clients where !closed.contains(ObjectIdentifier(client)) { await shutDown(client) }
             for client in all { checkLimits(of: client) }
             // An event may still be on its way to its reader.
             for _ in 0..<100 where observing > 0 { try? await Task.sleep(for: .milliseconds(10)) }
@@ -266,6 +270,7 @@ private final class WorldRun: @unchecked Sendable {
     }
 
     private func shutDown(_ client: HTTPDNSClient) async {
+        closed.insert(ObjectIdentifier(client))
         stage.clientsInUse -= 1
         do {
             try await client.shutdown(drainingFor: .seconds(1))
@@ -306,7 +311,7 @@ private final class WorldRun: @unchecked Sendable {
 
     private func run(_ call: World.Call) async {
         try? await Task.sleep(for: call.start)
-        let isOfSecond = clients.count > 1 && call.usesSecondClient
+        let isOfSecond = clients.count > 1 && call.usesSecondClient && !closed.contains(ObjectIdentifier(clients[1]))
         let client = clients[isOfSecond ? 1 : 0]
         if isOfSecond { stage.secondClientCalls.insert(call.number) }
         let name = stage.world.names[call.name]
@@ -344,7 +349,7 @@ private final class WorldRun: @unchecked Sendable {
             stage.cover("error \(text)")
             // The status of a response whose body failed is not known.
             forgetStatus(of: call)
-            check(error, of: call, after: .nanoseconds(schedule.elapsed - start))
+            check(error, of: call, by: client, after: .nanoseconds(schedule.elapsed - start))
         }
         running[call.number] = nil
         canceler?.cancel()
@@ -362,7 +367,7 @@ private final class WorldRun: @unchecked Sendable {
         stage.note("result \(call.number) \(text) after \(elapsed)")
     }
 
-    private func check(_ error: any Error, of call: World.Call, after elapsed: Duration) {
+    private func check(_ error: any Error, of call: World.Call, by client: HTTPDNSClient, after elapsed: Duration) {
         var facts: String { "call \(call.number): \(error)" }
         guard let error = error as? HTTPDNSClientError else {
             if call.cancelAfter == nil { stage.violate("only a call that is canceled ends as canceled", facts) }
@@ -374,7 +379,8 @@ private final class WorldRun: @unchecked Sendable {
         if error.code == .transportFailed, error.phase == .queue {
             stage.violate("a call does not fail while another loop can serve it", facts)
         }
-        let names = stage.visited[call.resource, default: []].union([call.name])
+        var names = stage.visited[call.resource, default: []].union([call.name])
+        for name in names { names.formUnion(stage.rules.led[name] ?? []) }
         // A call that got a response to another one may have been redirected by it.
         if !stage.strayCalls.contains(call.resource), names.isDisjoint(with: stage.unknown),
             (error.underlying as? HTTPDNSResolver.Error)?.code == .nameNotFound
@@ -382,7 +388,7 @@ private final class WorldRun: @unchecked Sendable {
             stage.violate("a name does not exist only when a source has said so", facts)
         }
         guard call.isPost, stage.world.settings.retries, call.timeout == nil, call.cancelAfter == nil,
-            error.code == .connectFailed || error.code == .connectionLost
+            !closed.contains(ObjectIdentifier(client)), error.code == .connectFailed || error.code == .connectionLost
         else { return }
         let targets = sequence(first: 0) { $0 + 1 }.lazy.map { $0 == 0 ? "/a\(call.number)" : "/a\(call.number)/\($0)" }
         let last = Array(targets.prefix { self.stage.tries[$0] != nil }).last.flatMap { stage.tries[$0] }
@@ -393,7 +399,7 @@ private final class WorldRun: @unchecked Sendable {
 
     private func forgetStatus(of call: World.Call) {
         let names = stage.visited[call.resource, default: []].union([call.name])
-        lastStatus = lastStatus.filter { !names.contains(stage.owners[$0.key.address] ?? call.name) }
+        for name in names { lastStatus[name] = nil }
     }
 
     /// Notes the responses of a call.
@@ -404,7 +410,7 @@ private final class WorldRun: @unchecked Sendable {
             return forgetStatus(of: call)
         }
         for exchange in exchanges {
-            let last = lastStatus.updateValue(exchange.status.code, forKey: exchange.remote)
+            let last = lastStatus[call.name, default: [:]].updateValue(exchange.status.code, forKey: exchange.remote)
             guard exchange.keptPreviousAddress, let last, [421, 502, 503, 504].contains(last) else { continue }
             stage.violate(
                 "an address that refuses, and that the newest answer lacks, gets no more requests",
@@ -469,10 +475,21 @@ private final class WorldRun: @unchecked Sendable {
         }
     }
 
-    /// Notes that the target of a mapping is from now on what an answer is that ends now.
-    private func endMapping(of name: Int) {
-        guard let old = stage.mapped.removeValue(forKey: name) else { return }
-        stage.answered(name, [old.address], lives: .zero)
+    /// Changes the mapping of a name. Its address is from now on what an answer is that ends now.
+    private func map(_ name: Int, to mapping: NameRules.Mapping?, _ rule: HTTPDNSMapping?) throws {
+        if let old = stage.rules.mappedAddress(of: name), let owner = stage.owners[old] {
+            stage.answered(owner, [old], lives: .zero)
+        }
+        for client in clients { try client.mappings.apply { $0[stage.world.names[name].host] = rule } }
+        stage.rules.map(name, to: mapping, at: schedule.elapsed)
+    }
+
+    private func turn(_ name: Int?, off isOff: Bool) throws {
+        let scope = try name.map { HTTPDNSResolver.KillSwitch.Scope.route(try .init(stage.world.names[$0].host)) }
+        for client in clients where isOff { client.killSwitch.turnOff(scope ?? .everything) }
+        stage.rules.turn(name, off: isOff, at: schedule.elapsed)
+        stage.forgetAnswers(of: name)
+        for client in clients where !isOff { client.killSwitch.turnOn(scope ?? .everything) }
     }
 
     private func apply(
@@ -484,29 +501,21 @@ private final class WorldRun: @unchecked Sendable {
         case .map(let name, let index):
             stage.cover("change mapping")
             let address = stage.world.names[name].addresses[index]
-            endMapping(of: name)
-            for client in clients {
-                try client.mappings.apply { $0[stage.world.names[name].host] = .addresses([.init(address)]) }
-            }
-            stage.mapped[name] = (address, schedule.elapsed)
+            try map(name, to: .address(address), .init(.addresses([.init(address)])))
+        case .via(let name, let target, let usesTargetIdentity):
+            stage.cover("change mapping via")
+            let host = try HTTPDNSName(stage.world.names[target].host)
+            try map(name, to: .via(target), .init(.via(host, usesTargetIdentity: usesTargetIdentity)))
         case .unmap(let name):
             stage.cover("change mapping removed")
-            endMapping(of: name)
             stage.forgetAnswers(of: name)
-            for client in clients { try client.mappings.apply { $0[stage.world.names[name].host] = nil } }
-            // The rule of the configuration is in effect again.
-            if name == 0, let address = stage.deniedToSecond { stage.mapped[0] = (address, schedule.elapsed) }
-        case .switchOff:
-            stage.cover("change switch off")
-            for client in clients { client.killSwitch.turnOff() }
-            stage.forgetAnswers()
-            stage.switchedOff = schedule.elapsed
-        case .switchOn:
-            stage.cover("change switch on")
-            stage.switchedOff = nil
-            stage.forgetAnswers()
-            for client in clients { client.killSwitch.turnOn() }
-            stage.switchedOn = schedule.elapsed
+            try map(name, to: nil, nil)
+        case .switchOff(let name):
+            stage.cover("change switch off\(name == nil ? "" : " for a name")")
+            try turn(name, off: true)
+        case .switchOn(let name):
+            stage.cover("change switch on\(name == nil ? "" : " for a name")")
+            try turn(name, off: false)
         case .deny(let name, let index):
             stage.cover("change policy")
             let address = stage.world.names[name].addresses[index]

@@ -32,12 +32,9 @@ final class Stage {
     var callStarts: [Int: Int64] = [:]
     /// Addresses that the policy refuses, with the time from which calls that start must keep to it.
     var denied: [HTTPDNSAddress: Int64] = [:]
-    /// The target of the mapping of a name, with the time from which calls that start must keep to it.
-    var mapped: [Int: (address: HTTPDNSAddress, since: Int64)] = [:]
-    /// The time at which the switch was turned off; nil while it is on.
-    var switchedOff: Int64?
-    /// The time at which it was last turned on again.
-    var switchedOn: Int64 = -1
+    var rules = NameRules()
+    /// The addresses that the system's name service has given.
+    var bySystem: Set<HTTPDNSAddress> = []
     /// The calls that may get the stray bytes of a connection: they came after the request had left.
     private(set) var strayCalls: Set<Int> = []
     var staleLimit: Duration
@@ -59,8 +56,8 @@ final class Stage {
     /// The values that the field of the client's settings may have.
     var defaultFields: Set<String> = ["0"]
     var queriesInFlight: [String: Int] = [:]
-    /// The time until which an answer is too young to be asked for again, by its host.
-    private var restsUntil: [String: Int64] = [:]
+    /// The time until which an answer is too young to be asked for again, by its host, and the families it has.
+    private var rests: [String: (until: Int64, families: HTTPDNSAddress.Families)] = [:]
     /// The numbers of queries of a host, and of those that failed.
     private var queries: [String: (all: Int, failed: Int)] = [:]
     /// The time at which both providers had failed for a host that they never answered for.
@@ -139,9 +136,12 @@ final class Stage {
     }
 
     /// Notes that a provider is asked for a name.
-    func queried(_ host: String) {
-        if schedule.elapsed < restsUntil[host] ?? 0 {
-            violate("a name is not asked for again while its answer lives", "\(host), until \(restsUntil[host] ?? 0)")
+    func queried(_ host: String, _ families: HTTPDNSAddress.Families) {
+        // A family that the answer lacks may be asked for alone.
+        if let rest = rests[host], schedule.elapsed < rest.until,
+            families == .both || families.isSubset(of: rest.families)
+        {
+            violate("a name is not asked for again while its answer lives", "\(host) \(families), \(rest)")
         }
         queriesInFlight[host, default: 0] += 1
         queries[host, default: (0, 0)].all += 1
@@ -163,16 +163,17 @@ final class Stage {
         guard !settings.retries, settings.networkWait == .zero, !settings.hasSecondClient, lives >= .seconds(20),
             queriesInFlight[host] == 1, addresses.contains(where: { denied[$0] == nil && $0 != deniedToSecond })
         else { return }
-        restsUntil[host] = schedule.elapsed + (min(lives, .seconds(3600)) / 2).nanoseconds
+        let until = schedule.elapsed + (min(lives, .seconds(3600)) / 2).nanoseconds
+        rests[host] = (until, addresses.reduce(into: []) { $0.formUnion($1.family == .v4 ? .v4 : .v6) })
     }
 
     /// Notes that answers may be asked for again: of one name, or of all.
-    func forgetAnswers(of name: Int? = nil) {
+    func forgetAnswers(of name: Int?) {
         guard let name else {
-            (restsUntil, failedAt) = ([:], [:])
+            (rests, failedAt) = ([:], [:])
             return
         }
-        restsUntil[world.names[name].host] = nil
+        rests[world.names[name].host] = nil
         failedAt[world.names[name].host] = nil
     }
 
@@ -258,26 +259,31 @@ final class Stage {
         }
         var facts: String { "call \(call) n\(name) at \(address), \(schedule.elapsed)" }
         let start = callStarts[call] ?? 0
-        if owners[address] != name {
+        let owner = owners[address] ?? name
+        let rule = rules.destination(of: name)
+        if owner != name, rules.led[name]?.contains(owner) != true {
             violate("a request goes to an address of its name", facts)
         }
         let isRefused = address == deniedToSecond && secondClientCalls.contains(call)
         if let since = isRefused ? -1 : denied[address], start > since {
             violate("an address that the policy refuses gets no request", facts)
         }
-        if let rule = mapped[name], start > max(rule.since, switchedOn), switchedOff == nil, rule.address != address {
-            violate("a call after a change of a mapping keeps to it", "\(facts), mapped to \(rule.address)")
+        if start > rule.since, owner != rule.name || rule.address.map({ $0 != address }) ?? false {
+            violate("a call after a change of a mapping keeps to it", "\(facts), now \(rule)")
         }
-        if mapped[name]?.address != address, world.names[name].hasRoute {
-            let limit = (usableUntil[name]?[address] ?? -1)
+        if start > rule.since, rule.isOff, !bySystem.contains(address) {
+            violate("a call after the switch is off goes to addresses of the system", "\(facts), \(rule)")
+        }
+        if rules.mappedAddress(of: name) != address, world.names[owner].hasRoute {
+            let limit = (usableUntil[owner]?[address] ?? -1)
             let slack = max(staleLimit, .zero) + world.settings.stickiness + .seconds(1)
             // A call may have got its answer at its start.
             if limit < 0 || start > limit + slack.nanoseconds {
                 violate("an answer is not used after its life and the stale limit", "\(facts), usable until \(limit)")
             }
         }
-        if let failed = failedAt[request.host], mapped[name] == nil, switchedOff == nil,
-            start > failed + Duration.milliseconds(1200).nanoseconds
+        if let failed = failedAt[world.names[rule.name].host], rule.address == nil, !rule.isOff,
+            start > max(rule.since, failed + Duration.milliseconds(1200).nanoseconds)
         {
             violate("providers are asked again a second after they failed", "\(facts), failed at \(failed)")
         }

@@ -33,9 +33,12 @@ struct World {
     /// A change from outside while calls run.
     enum Change {
         case map(name: Int, address: Int)
+        /// A request for the name goes to the addresses of another one.
+        case via(name: Int, target: Int, usesTargetIdentity: Bool)
         case unmap(name: Int)
-        case switchOff
-        case switchOn
+        /// Of one name; nil for everything.
+        case switchOff(name: Int?)
+        case switchOn(name: Int?)
         /// The policy refuses one address of a name from now on.
         case deny(name: Int, address: Int)
         case staleLimit(Duration)
@@ -154,8 +157,8 @@ struct World {
                 events.append(Event(at: moment, change: .map(name: name, address: address)))
                 events.append(Event(at: moment + own.time(.zero, at), change: .unmap(name: name)))
             case 2:
-                events.append(Event(at: moment, change: .switchOff))
-                events.append(Event(at: moment + own.time(.zero, at / 4), change: .switchOn))
+                events.append(Event(at: moment, change: .switchOff(name: nil)))
+                events.append(Event(at: moment + own.time(.zero, at / 4), change: .switchOn(name: nil)))
             case 3: events.append(Event(at: moment, change: .deny(name: name, address: address)))
             case 4:
                 events.append(Event(at: moment, change: .staleLimit(own.pick([.zero, .seconds(5), .seconds(7200)]))))
@@ -170,8 +173,22 @@ struct World {
             let timeout = outage.time(.milliseconds(5), .milliseconds(30))
             calls[index].timeout = timeout
             let off = calls[index].start + timeout + outage.time(.zero, .milliseconds(20))
-            events.append(Event(at: off, change: .switchOff))
-            events.append(Event(at: off + outage.time(.zero, .milliseconds(300)), change: .switchOn))
+            events.append(Event(at: off, change: .switchOff(name: nil)))
+            events.append(Event(at: off + outage.time(.zero, .milliseconds(300)), change: .switchOn(name: nil)))
+        }
+        var vias = Draw(seed, "via")
+        for number in 0..<vias.below(4) {
+            var own = Draw(seed, "via \(number)")
+            let target = 1 + own.below(nameCount - 1)
+            // Always to a name behind: the chains have no circle.
+            let name = own.below(target)
+            let via = Change.via(name: name, target: target, usesTargetIdentity: own.happens(30))
+            events.append(Event(at: own.time(.zero, at), change: via))
+            if own.happens(30) { events.append(Event(at: own.time(.zero, at), change: .unmap(name: name))) }
+            let switched = own.pick([name, target, target])
+            let off = own.time(.zero, at)
+            events.append(Event(at: off, change: .switchOff(name: switched)))
+            events.append(Event(at: off + own.time(.zero, at / 3), change: .switchOn(name: switched)))
         }
         if settings.hasDefaultField {
             for number in 1...3 {
