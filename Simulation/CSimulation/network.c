@@ -146,8 +146,20 @@ int close(int descriptor) {
     return library(descriptor);
 }
 
+// The product tries certificates on a socket of its own: those on 127.0.0.1 are real.
+static int is_loopback(const struct sockaddr *address) {
+    return address->sa_family == AF_INET && ((const struct sockaddr_in *)address)->sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+}
+
+int bind(int descriptor, const struct sockaddr *address, socklen_t length) {
+    LIBRARY(bind);
+    if (connection(descriptor) && is_loopback(address)) drop(descriptor);
+    return library(descriptor, address, length);
+}
+
 int connect(int descriptor, const struct sockaddr *address, socklen_t length) {
     LIBRARY(connect);
+    if (connection(descriptor) && is_loopback(address)) drop(descriptor);
     Connection *connecting = connection(descriptor);
     if (!connecting) return library(descriptor, address, length);
     memcpy(&connecting->peer, address, length);

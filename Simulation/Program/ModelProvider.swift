@@ -5,10 +5,16 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// An HTTP-DNS provider that answers as the world draws it: in time, late, wrongly, not at all.
-final class ModelProvider: HTTPDNSProvider {
+// @unchecked: the schedule lets one task of the process run at a time.
+final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
     let name: String
+    let source: AnswerSource
+    /// Whether settings contain it that are in effect, or about to be.
+    var isInUse = false { didSet { wasInUse = true } }
+    private(set) var wasInUse = false
+    private(set) var isShutDown = false
 
-    init(_ name: String) { self.name = name }
+    init(_ source: AnswerSource) { (name, self.source) = ("\(source)", source) }
 
     func isEquivalent(to other: any HTTPDNSProvider) -> Bool { (other as? ModelProvider)?.name == name }
 
@@ -21,6 +27,7 @@ final class ModelProvider: HTTPDNSProvider {
         }
         stage.queried(host, query.families)
         defer { stage.queriesInFlight[host, default: 0] -= 1 }
+        if isShutDown { stage.violate("a provider that is shut down is not asked", "\(name) for \(host)") }
         let number = stage.next("query \(name) \(host) \(query.families)")
         var draw = Draw(stage.seed, "answer \(name) \(host) \(query.families) \(number)")
         stage.note("query \(name) \(host) \(query.families) \(number)")
@@ -72,13 +79,14 @@ final class ModelProvider: HTTPDNSProvider {
         let first = draw.below(own.count)
         let addresses = (0..<1 + draw.below(3)).map { own[(first + $0) % own.count] }
         let asked = addresses.filter { query.families.contains($0.family == .v4 ? .v4 : .v6) }
-        stage.answered(index, asked, lives: life)
+        stage.answered(source, asked, lives: life)
         stage.rests(index, asked, lives: life)
         return HTTPDNSProviderAnswer(addresses, timeToLive: life, to: query)
     }
 
     func shutdown() async {
-        guard currentStage.clientsInUse > 0 else { return }
+        isShutDown = true
+        guard isInUse, currentStage.clientsInUse > 0 else { return }
         currentStage.violate("a provider is not shut down while a client uses it", name)
     }
 }

@@ -23,13 +23,21 @@ struct NameRules {
         var since: Int64
     }
 
+    /// What a turn of the kill switch is about.
+    enum Scope: Hashable {
+        case everything
+        /// Everything, by the settings.
+        case settings
+        case name(Int)
+    }
+
     /// The mappings of the settings, which are in effect where no change lies above them.
-    var base: [Int: Mapping] = [:]
+    private var base: [Int: Mapping] = [:]
     private var changed: [Int: Mapping] = [:]
     private var changedAt: [Int: Int64] = [:]
-    /// The times at which the switch was turned off: of names, and of everything under nil.
-    private var offAt: [Int?: Int64] = [:]
-    private var onAt: [Int?: Int64] = [:]
+    /// The times at which the switch was turned off, where it is off, and at which it was last turned on.
+    private var offAt: [Scope: Int64] = [:]
+    private var onAt: [Scope: Int64] = [:]
     /// The names that mappings of a name have ever led to.
     private(set) var led: [Int: Set<Int>] = [:]
 
@@ -37,20 +45,31 @@ struct NameRules {
 
     mutating func map(_ name: Int, to mapping: Mapping?, at now: Int64) {
         changed[name] = mapping
-        changedAt[name] = now
+        noteChange(of: [name], at: now)
+    }
+
+    /// Replaces the mappings of the settings.
+    /// - Parameter now: The time; `.max` while the settings are being replaced, so that either mapping is right.
+    mutating func replaceBase(by new: [Int: Mapping], at now: Int64) {
+        let names = Set(base.keys).union(new.keys).filter { base[$0] != new[$0] || changedAt[$0] == .max }
+        if now < .max { base = new }
+        noteChange(of: names, at: now)
+    }
+
+    private mutating func noteChange(of names: Set<Int>, at now: Int64) {
+        for name in names { changedAt[name] = now }
         for other in changedAt.keys { led[other, default: []].formUnion(chain(from: other)) }
     }
 
-    /// - Parameter name: The name that is turned; nil for everything.
-    mutating func turn(_ name: Int?, off isOff: Bool, at now: Int64) {
-        if !isOff { onAt[name] = now }
-        if !isOff || offAt[name] == nil { offAt[name] = isOff ? now : nil }
+    mutating func turn(_ scope: Scope, off isOff: Bool, at now: Int64) {
+        if !isOff { onAt[scope] = now }
+        if !isOff || offAt[scope] == nil { offAt[scope] = isOff ? now : nil }
     }
 
     /// Returns the time since which a name is off; nil while it is on.
-    func isOff(_ name: Int) -> Int64? {
-        [offAt[nil], offAt[name]].compactMap { $0 }.min()
-    }
+    func isOff(_ name: Int) -> Int64? { scopes(of: name).compactMap { offAt[$0] }.min() }
+
+    private func scopes(of name: Int) -> [Scope] { [.everything, .settings, .name(name)] }
 
     /// Returns the address that a name is mapped to, on or off.
     func mappedAddress(of name: Int) -> HTTPDNSAddress? {
@@ -70,7 +89,7 @@ struct NameRules {
         return Destination(name: end, since: max(since, turnedOn(end)))
     }
 
-    private func turnedOn(_ name: Int) -> Int64 { max(onAt[nil] ?? -1, onAt[name] ?? -1) }
+    private func turnedOn(_ name: Int) -> Int64 { scopes(of: name).reduce(-1) { max($0, onAt[$1] ?? -1) } }
 
     private func chain(from name: Int) -> [Int] {
         var names: [Int] = []

@@ -89,6 +89,9 @@ func play(_ world: World, _ variant: Variant, keepsTrace: Bool = false) -> Outco
     let sockets = sim_open_sockets()
     let threads = sim_end()
     if isOver, sockets != 0 { stage.violate("a shutdown closes every connection", "\(sockets) are open") }
+    for provider in run.providers where isOver && provider.wasInUse && !provider.isShutDown {
+        stage.violate("a provider that no client uses is shut down", provider.name)
+    }
     if threads != 0, isOver { stage.violate("a shutdown ends every thread", "\(threads) are left") }
     var outcome = Outcome()
     outcome.calls = run.outcomes
@@ -138,7 +141,7 @@ private func answerName(_ text: String, family: Int32, into answer: inout sim_na
     answer.count = Int32(given.count)
     // EAI_NODATA: the name has addresses of the other family.
     if given.isEmpty { answer.error = -5 }
-    stage.answered(index, given, lives: .seconds(40))
+    stage.answered(.system, given, lives: .seconds(40))
 }
 
 /// The calls and changes of a world, on one client.
@@ -152,6 +155,9 @@ private final class WorldRun: @unchecked Sendable {
     private var clients: [HTTPDNSClient] = []
     /// The clients whose shutdown has begun.
     private var closed: Set<ObjectIdentifier> = []
+    /// All settings so far; the last ones are in effect.
+    private var settings: [(configuration: HTTPDNSClient.Configuration, facts: SettingsFacts)] = []
+    private(set) var providers: [ModelProvider] = []
     /// The calls that have begun and not ended, by number, and how many have begun for each name.
     private var running: [Int: World.Call] = [:]
     private var observing = 0
@@ -169,18 +175,12 @@ private final class WorldRun: @unchecked Sendable {
         return "\(left.count) calls, \(left.prefix(5))"
     }
 
-    private func configuration() throws -> HTTPDNSClient.Configuration {
+    private func firstConfiguration() throws -> HTTPDNSClient.Configuration {
         let settings = stage.world.settings
         var configuration = HTTPDNSClient.Configuration()
         configuration.environment = { _ in nil }
         configuration.random = { 0.5 }
-        configuration.resolver.providers = [ModelProvider("a"), ModelProvider("b")]
-        configuration.resolver.routes = try stage.world.names.filter(\.hasRoute).map {
-            HTTPDNSRoute(
-                try HTTPDNSRoute.Pattern($0.host),
-                .providers(["a", "b"], fallback: settings.systemFallback ? .system : .none)
-            )
-        }
+        try use([ModelProvider(.a), ModelProvider(.b)], in: &configuration)
         configuration.resolver.hasIPv6Route = { settings.hasIPv6 }
         configuration.resolver.cache.staleLimit = settings.staleLimit
         configuration.connections.addressStickiness = settings.stickiness
@@ -211,6 +211,17 @@ private final class WorldRun: @unchecked Sendable {
         return configuration
     }
 
+    private func use(_ providers: [ModelProvider], in configuration: inout HTTPDNSClient.Configuration) throws {
+        self.providers += providers
+        configuration.resolver.providers = providers
+        configuration.resolver.routes = try stage.world.names.filter(\.hasRoute).map {
+            HTTPDNSRoute(
+                try HTTPDNSRoute.Pattern($0.host),
+                .providers(providers.map(\.name), fallback: stage.world.settings.systemFallback ? .system : .none)
+            )
+        }
+    }
+
     private func client(_ configuration: HTTPDNSClient.Configuration) async throws -> HTTPDNSClient {
         guard variant.depth == .pipeline else { return try await HTTPDNSClient(configuration: configuration) }
         let configuration = try await configuration.withOpenResponseCache()
@@ -226,12 +237,16 @@ private final class WorldRun: @unchecked Sendable {
 
     func play() async {
         do {
-            let configuration = try configuration()
+            let configuration = try firstConfiguration()
+            var facts = SettingsFacts(staleLimit: stage.world.settings.staleLimit, providers: providers)
+            if stage.world.settings.hasSecondClient { facts.mappings[0] = .address(stage.world.names[0].addresses[0]) }
+            settings = [(configuration, facts)]
+            stage.begin(facts)
+            stage.complete(facts)
             clients = [try await client(configuration)]
             stage.clientsInUse = 1
             if stage.world.settings.hasSecondClient {
                 let address = stage.world.names[0].addresses[0]
-                stage.rules.base[0] = .address(address)
                 stage.deniedToSecond = address
                 clients.append(try await client(configurations(from: configuration)[1]))
                 stage.clientsInUse = 2
@@ -240,7 +255,7 @@ private final class WorldRun: @unchecked Sendable {
             let events = all.map { client in
                 variant.isObserved ? Task { await self.observe(client.requestEvents) } : nil
             }
-            let changes = Task { await self.change(configuration) }
+            let changes = Task { await self.change() }
             await withTaskGroup(of: Void.self) { group in
                 for call in stage.world.calls { group.addTask { await self.run(call) } }
                 if clients.count > 1, let last = stage.world.calls.last {
@@ -373,7 +388,11 @@ private final class WorldRun: @unchecked Sendable {
             if call.cancelAfter == nil { stage.violate("only a call that is canceled ends as canceled", facts) }
             return
         }
-        if error.code == .timedOut, let timeout = call.timeout, elapsed < timeout - .milliseconds(1) {
+        // A lookup that the call joined may have ended at the resolver's own limit.
+        let resolving = (error.underlying as? HTTPDNSResolver.Error)?.limit
+        if error.code == .timedOut, let timeout = call.timeout, elapsed < timeout - .milliseconds(1),
+            resolving != HTTPDNSResolver.Configuration().timeLimit
+        {
             stage.violate("a call does not time out before its time limit", "\(facts), after \(elapsed)")
         }
         if error.code == .transportFailed, error.phase == .queue {
@@ -460,13 +479,12 @@ private final class WorldRun: @unchecked Sendable {
 
     // MARK: - Changes
 
-    private func change(_ first: HTTPDNSClient.Configuration) async {
-        var configuration = first
+    private func change() async {
         for event in stage.world.events {
             let pause = event.at.nanoseconds - schedule.elapsed
             if pause > 0 { guard (try? await Task.sleep(for: .nanoseconds(pause))) != nil else { return } }
             do {
-                try await apply(event.change, &configuration)
+                try await apply(event.change)
             } catch is CancellationError {
                 return
             } catch {
@@ -477,9 +495,7 @@ private final class WorldRun: @unchecked Sendable {
 
     /// Changes the mapping of a name. Its address is from now on what an answer is that ends now.
     private func map(_ name: Int, to mapping: NameRules.Mapping?, _ rule: HTTPDNSMapping?) throws {
-        if let old = stage.rules.mappedAddress(of: name), let owner = stage.owners[old] {
-            stage.answered(owner, [old], lives: .zero)
-        }
+        if let old = stage.rules.mappedAddress(of: name) { stage.answered(.mapping, [old], lives: .zero) }
         for client in clients { try client.mappings.apply { $0[stage.world.names[name].host] = rule } }
         stage.rules.map(name, to: mapping, at: schedule.elapsed)
     }
@@ -487,16 +503,14 @@ private final class WorldRun: @unchecked Sendable {
     private func turn(_ name: Int?, off isOff: Bool) throws {
         let scope = try name.map { HTTPDNSResolver.KillSwitch.Scope.route(try .init(stage.world.names[$0].host)) }
         for client in clients where isOff { client.killSwitch.turnOff(scope ?? .everything) }
-        stage.rules.turn(name, off: isOff, at: schedule.elapsed)
+        stage.rules.turn(name.map { .name($0) } ?? .everything, off: isOff, at: schedule.elapsed)
         stage.forgetAnswers(of: name)
         for client in clients where !isOff { client.killSwitch.turnOn(scope ?? .everything) }
     }
 
-    private func apply(
-        _ change: World.Change,
-        _ configuration: inout HTTPDNSClient.Configuration
-    ) async throws {
+    private func apply(_ change: World.Change) async throws {
         stage.note("change \(change)")
+        guard var (configuration, facts) = settings.last else { return }
         switch change {
         case .map(let name, let index):
             stage.cover("change mapping")
@@ -520,24 +534,118 @@ private final class WorldRun: @unchecked Sendable {
             stage.cover("change policy")
             let address = stage.world.names[name].addresses[index]
             configuration.resolver.policy.denied += [address].compactMap(block)
-            stage.forgetAnswers(of: name)
-            try await reload(configuration)
-            stage.denied[address] = schedule.elapsed
+            facts.denied.insert(address)
+            try await put(configuration, facts)
         case .staleLimit(let limit):
             stage.cover("change stale limit")
             configuration.resolver.cache.staleLimit = limit
-            stage.staleLimit = max(stage.staleLimit, limit)
-            try await reload(configuration)
+            facts.staleLimit = limit
+            try await put(configuration, facts)
         case .retireConnections:
             stage.cover("change connections retired")
             for client in clients { client.retireConnections() }
-            stage.retiredAt = schedule.elapsed
+            stage.retireConnections()
         case .defaultField(let number):
             stage.cover("change default field")
-            stage.defaultFields.insert("\(number)")
             configuration.headers.fields[.settings] = "\(number)"
-            try await reload(configuration)
-            stage.defaultFields = ["\(number)"]
+            facts.field = "\(number)"
+            try await put(configuration, facts)
+        case .provider(let source):
+            stage.cover("change providers")
+            let wanted = source.map { [$0] } ?? [.a, .b]
+            facts.providers = wanted.map { source in
+                facts.providers.first { $0.source == source } ?? ModelProvider(source)
+            }
+            try use(facts.providers, in: &configuration)
+            try await put(configuration, facts)
+        case .isEnabled(let isEnabled):
+            stage.cover("change enabled in settings")
+            configuration.isEnabled = isEnabled
+            facts.isOff = !isEnabled
+            try await put(configuration, facts)
+        case .mapInSettings(let name, let index):
+            stage.cover("change mapping in settings")
+            facts.mappings[name] = .address(stage.world.names[name].addresses[index])
+            try map(stage.world.names[name], to: index, in: &configuration)
+            try await put(configuration, facts)
+        case .trust(let number):
+            stage.cover("change trust")
+            facts.trust = number
+            // libcurl does not use them here.
+            let ciphers = ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305"]
+            configuration.trust.ciphers = ciphers.indices.filter { number >> $0 & 1 == 1 }.map { ciphers[$0] }
+            try await put(configuration, facts)
+        case .rollBack(let count):
+            stage.cover("change rolled back")
+            (configuration, facts) = settings[max(0, settings.count - 1 - count)]
+            do {
+                try await put(configuration, facts)
+            } catch let error as HTTPDNSClientError where error.code == .configuration {
+                // A provider that is not in use any more may be shut down: then it takes another object.
+                stage.cover("change rolled back with other providers")
+                guard facts.providers.contains(where: \.isShutDown) else { throw error }
+                facts.providers = facts.providers.map { $0.isShutDown ? ModelProvider($0.source) : $0 }
+                try use(facts.providers, in: &configuration)
+                try await put(configuration, facts)
+            }
+        case .refusedSettings(let mistake):
+            stage.cover("change refused \(mistake)")
+            try await refuse(mistake, configuration)
+        }
+    }
+
+    private func map(
+        _ name: World.Name,
+        to index: Int,
+        in configuration: inout HTTPDNSClient.Configuration
+    ) throws {
+        configuration.resolver.mappings[try HTTPDNSMapping.Key(name.host)] = .addresses([.init(name.addresses[index])])
+        configuration.resolver.indexedMappings = try HTTPDNSMappings(configuration.resolver.mappings)
+    }
+
+    private func put(_ configuration: HTTPDNSClient.Configuration, _ facts: SettingsFacts) async throws {
+        stage.begin(facts)
+        try await reload(configuration)
+        stage.complete(facts)
+        settings.append((configuration, facts))
+    }
+
+    /// Tries settings in which everything is different and one thing is wrong: nothing of them may have an effect.
+    private func refuse(_ mistake: Int, _ present: HTTPDNSClient.Configuration) async throws {
+        var configuration = present
+        configuration.headers.fields[.settings] = "refused"
+        configuration.resolver.policy.denied = []
+        configuration.resolver.cache.staleLimit = .seconds(100_000)
+        configuration.isEnabled.toggle()
+        for name in stage.world.names { try map(name, to: 3, in: &configuration) }
+        configuration.resolver.providers = [ModelProvider(.a), ModelProvider(.b)]
+        configuration.trust.ciphers = ["ECDHE-RSA-AES256-GCM-SHA384"]
+        switch mistake {
+        case 0: configuration.timeouts.connect = .zero
+        case 1: configuration.resolver.routes.append(HTTPDNSRoute(.any, .providers(["c"], fallback: .none)))
+        case 2: configuration.resolver.attemptLimit = .zero
+        case 3: configuration.trust.roots = .file("/nowhere/roots.pem")
+        case 4: configuration.resolver.providers.append(ModelProvider(.a))
+        default:
+            // A circle, which the index of the rules cannot have.
+            configuration.resolver.indexedMappings = nil
+            configuration.resolver.mappings = [
+                try HTTPDNSMapping.Key(stage.world.names[0].host): .via(stage.world.names[1].host),
+                try HTTPDNSMapping.Key(stage.world.names[1].host): .via(stage.world.names[0].host),
+            ]
+        }
+        for client in clients {
+            func state() -> String {
+                "\(client.killSwitch.entries.map(\.scope)) \(client.mappings.current.generation)"
+            }
+            let before = state()
+            do {
+                _ = try await client.reload(configuration)
+                stage.violate("settings with a mistake are refused", "\(mistake)")
+            } catch let error as HTTPDNSClientError where error.code == .configuration || error.code == .shutDown {
+                let now = state()
+                if now != before { stage.violate("settings that are refused change nothing", "\(before), \(now)") }
+            }
         }
     }
 }

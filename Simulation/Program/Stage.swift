@@ -11,6 +11,25 @@ struct Violation: Hashable {
     var facts: String
 }
 
+/// What the settings of the clients say, as far as rules depend on it.
+struct SettingsFacts {
+    /// The addresses that the policy refuses.
+    var denied: Set<HTTPDNSAddress> = []
+    var staleLimit: Duration
+    /// The value of the field that the client adds to each request.
+    var field = "0"
+    var providers: [ModelProvider]
+    var isOff = false
+    var mappings: [Int: NameRules.Mapping] = [:]
+    /// The number of the trust settings.
+    var trust = 0
+}
+
+/// A source of answers.
+enum AnswerSource: Int, CaseIterable {
+    case a, b, system, mapping
+}
+
 /// The world while it runs: what its models did, and the rules that they can see broken.
 // Not Sendable by itself: the schedule lets one task or thread of the process run at a time.
 final class Stage {
@@ -27,17 +46,21 @@ final class Stage {
     /// The owners of addresses, for the check of each request.
     let owners: [HTTPDNSAddress: Int]
     private let hostNumbers: [String: Int]
-    /// The latest time at which an answer for the name may still be used, by name and address.
-    var usableUntil: [Int: [HTTPDNSAddress: Int64]] = [:]
+    /// The latest time until which an answer with the address lives, by its source.
+    private var usableUntil: [HTTPDNSAddress: [Int64]] = [:]
+    /// The time at which the settings lost a provider.
+    private var absentSince: [AnswerSource: Int64] = [:]
     var callStarts: [Int: Int64] = [:]
     /// Addresses that the policy refuses, with the time from which calls that start must keep to it.
-    var denied: [HTTPDNSAddress: Int64] = [:]
+    private var denied: [HTTPDNSAddress: Int64] = [:]
+    private var facts: SettingsFacts
     var rules = NameRules()
     /// The addresses that the system's name service has given.
     var bySystem: Set<HTTPDNSAddress> = []
     /// The calls that may get the stray bytes of a connection: they came after the request had left.
     private(set) var strayCalls: Set<Int> = []
-    var staleLimit: Duration
+    /// The stale limits so far, and until when each was in effect.
+    private var staleLimits: [(limit: Duration, until: Int64)] = []
     /// The clients that are not shut down.
     var clientsInUse = 0
     /// The address that the policy of the second client refuses besides, and its calls.
@@ -54,7 +77,7 @@ final class Stage {
     /// The calls that got a response for one user, by its body.
     var readersOfPrivate: [String: Set<Int>] = [:]
     /// The values that the field of the client's settings may have.
-    var defaultFields: Set<String> = ["0"]
+    private var defaultFields: Set<String> = ["0"]
     var queriesInFlight: [String: Int] = [:]
     /// The time until which an answer is too young to be asked for again, by its host, and the families it has.
     private var rests: [String: (until: Int64, families: HTTPDNSAddress.Families)] = [:]
@@ -62,8 +85,10 @@ final class Stage {
     private var queries: [String: (all: Int, failed: Int)] = [:]
     /// The time at which both providers had failed for a host that they never answered for.
     private var failedAt: [String: Int64] = [:]
-    /// The time at which all connections were retired.
-    var retiredAt: Int64?
+    /// When all connections were retired: those made before `began` are not for calls after `ended`.
+    private var retired: (began: Int64, ended: Int64)?
+    /// The trust settings so far.
+    private var trusts: Set<Int> = [0]
     private var refusesThreads = false
 
     struct Peer {
@@ -91,11 +116,11 @@ final class Stage {
     let scheme: String
 
     init(_ world: World, _ depth: Variant.Depth, keepsTrace: Bool) {
+        facts = SettingsFacts(staleLimit: world.settings.staleLimit, providers: [])
         self.world = world
         scheme = depth == .whole ? "http" : "https"
         seed = world.seed
         self.keepsTrace = keepsTrace
-        staleLimit = world.settings.staleLimit
         var owners: [HTTPDNSAddress: Int] = [:]
         var hostNumbers: [String: Int] = [:]
         for (index, name) in world.names.enumerated() {
@@ -127,11 +152,21 @@ final class Stage {
 
     // MARK: - Answers
 
-    /// Notes that an answer for the name was given now.
-    func answered(_ name: Int, _ addresses: [HTTPDNSAddress], lives: Duration) {
+    /// Notes that an answer was given now.
+    func answered(_ source: AnswerSource, _ addresses: [HTTPDNSAddress], lives: Duration) {
         let until = schedule.elapsed &+ min(lives, .seconds(3600)).nanoseconds
         for address in addresses {
-            usableUntil[name, default: [:]][address] = max(until, usableUntil[name]?[address] ?? 0)
+            var limits = usableUntil[address] ?? AnswerSource.allCases.map { _ in -1 }
+            limits[source.rawValue] = max(until, limits[source.rawValue])
+            usableUntil[address] = limits
+        }
+    }
+
+    /// Returns the time until which an answer with an address lives that a call may use.
+    private func usableUntil(_ address: HTTPDNSAddress, start: Int64) -> Int64 {
+        guard let limits = usableUntil[address] else { return -1 }
+        return AnswerSource.allCases.reduce(-1) { latest, source in
+            start > absentSince[source] ?? .max ? latest : max(latest, limits[source.rawValue])
         }
     }
 
@@ -175,6 +210,60 @@ final class Stage {
         }
         rests[world.names[name].host] = nil
         failedAt[world.names[name].host] = nil
+    }
+
+    // MARK: - Settings
+
+    /// Notes that settings are replaced: what they allow is right from now on, and what the earlier ones allow as well.
+    func begin(_ new: SettingsFacts) {
+        for address in facts.denied.subtracting(new.denied) { denied[address] = nil }
+        staleLimits.append((max(facts.staleLimit, new.staleLimit), .max))
+        defaultFields.insert(new.field)
+        for provider in new.providers {
+            provider.isInUse = true
+            absentSince[provider.source] = nil
+        }
+        if !new.isOff { rules.turn(.settings, off: false, at: schedule.elapsed) }
+        for case .address(let address) in new.mappings.values {
+            answered(.mapping, [address], lives: .seconds(2))
+        }
+        rules.replaceBase(by: new.mappings, at: .max)
+        forgetAnswers(ifChanged: new)
+        // Connections of earlier trust settings may serve again when these return.
+        if new.trust != facts.trust { retired = trusts.insert(new.trust).inserted ? (schedule.elapsed, .max) : nil }
+    }
+
+    /// Notes that settings are in effect: a call from now on keeps to them.
+    func complete(_ new: SettingsFacts) {
+        let now = schedule.elapsed
+        for address in new.denied.subtracting(facts.denied) { denied[address] = now }
+        if let last = staleLimits.indices.last { staleLimits[last].until = now }
+        defaultFields = [new.field]
+        for provider in facts.providers where !new.providers.contains(where: { $0 === provider }) {
+            provider.isInUse = false
+            if !new.providers.contains(where: { $0.name == provider.name }) { absentSince[provider.source] = now }
+        }
+        if facts.isOff || new.isOff { rules.turn(.settings, off: new.isOff, at: now) }
+        for case .address(let address) in facts.mappings.values { answered(.mapping, [address], lives: .zero) }
+        rules.replaceBase(by: new.mappings, at: now)
+        forgetAnswers(ifChanged: new)
+        if new.trust != facts.trust { retired?.ended = now }
+        facts = new
+    }
+
+    /// Notes that all connections are retired now.
+    func retireConnections() { retired = (schedule.elapsed, schedule.elapsed) }
+
+    private func forgetAnswers(ifChanged new: SettingsFacts) {
+        guard new.providers.map(\.name) == facts.providers.map(\.name), new.isOff == facts.isOff,
+            new.mappings == facts.mappings
+        else { return forgetAnswers(of: nil) }
+        for address in new.denied.symmetricDifference(facts.denied) { forgetAnswers(of: owners[address]) }
+    }
+
+    /// Returns the longest stale limit that a call which began then may have found.
+    private func staleLimit(since start: Int64) -> Duration {
+        staleLimits.reduce(facts.staleLimit) { $1.until >= start ? max($0, $1.limit) : $0 }
     }
 
     // MARK: - Connections
@@ -246,7 +335,7 @@ final class Stage {
         requestCount += 1
         note("request \(number) \(request.method) \(request.target) at \(peer.address)")
         check(request, at: peer.address)
-        if let retiredAt, peer.openedAt < retiredAt, let call = request.call, callStarts[call] ?? 0 > retiredAt {
+        if let retired, peer.openedAt < retired.began, let call = request.call, callStarts[call] ?? 0 > retired.ended {
             violate("a retired connection gets no new request", "\(request.target) on connection \(number)")
         }
         respond(to: request, on: number)
@@ -275,8 +364,8 @@ final class Stage {
             violate("a call after the switch is off goes to addresses of the system", "\(facts), \(rule)")
         }
         if rules.mappedAddress(of: name) != address, world.names[owner].hasRoute {
-            let limit = (usableUntil[owner]?[address] ?? -1)
-            let slack = max(staleLimit, .zero) + world.settings.stickiness + .seconds(1)
+            let limit = usableUntil(address, start: start)
+            let slack = staleLimit(since: start) + world.settings.stickiness + .seconds(1)
             // A call may have got its answer at its start.
             if limit < 0 || start > limit + slack.nanoseconds {
                 violate("an answer is not used after its life and the stale limit", "\(facts), usable until \(limit)")

@@ -45,6 +45,21 @@ struct World {
         case retireConnections
         /// The value of the field that the client adds to each request.
         case defaultField(Int)
+        /// The settings have one provider alone; nil for both.
+        case provider(AnswerSource?)
+        /// The settings turn everything off, or on.
+        case isEnabled(Bool)
+        /// The settings map a name, which other changes may map elsewhere.
+        case mapInSettings(name: Int, address: Int)
+        /// The settings have other trust settings.
+        case trust(Int)
+        /// The settings are those of some changes ago, with the same provider objects.
+        case rollBack(Int)
+        /// Other settings with a mistake of one of several kinds.
+        case refusedSettings(Int)
+
+        /// The number of kinds of mistakes.
+        static let mistakes = 6
     }
 
     struct Event {
@@ -189,6 +204,26 @@ struct World {
             let off = own.time(.zero, at)
             events.append(Event(at: off, change: .switchOff(name: switched)))
             events.append(Event(at: off + own.time(.zero, at / 3), change: .switchOn(name: switched)))
+        }
+        var others = Draw(seed, "other settings")
+        for number in 0..<others.below(8) {
+            var own = Draw(seed, "settings \(number)")
+            let moment = own.time(.zero, at)
+            let later = moment + own.time(.zero, at / 4)
+            switch own.below(8) {
+            case 0: events.append(Event(at: moment, change: .provider(own.pick([.a, .b, nil]))))
+            // A client in its shutdown takes no settings, and goes on asking.
+            case 1 where !settings.hasSecondClient:
+                events.append(Event(at: moment, change: .isEnabled(false)))
+                events.append(Event(at: later, change: own.happens(50) ? .isEnabled(true) : .rollBack(1)))
+            case 2:
+                let name = own.below(nameCount)
+                events.append(Event(at: moment, change: .mapInSettings(name: name, address: own.below(4))))
+            // They need a loop of their own.
+            case 3 where !settings.lacksThreads: events.append(Event(at: moment, change: .trust(1 + number % 7)))
+            case 4: events.append(Event(at: moment, change: .refusedSettings(own.below(Change.mistakes))))
+            default: events.append(Event(at: moment, change: .rollBack(1 + own.below(2))))
+            }
         }
         if settings.hasDefaultField {
             for number in 1...3 {
