@@ -244,9 +244,14 @@ final class ProviderPool: Sendable {
         await withTaskCancellationHandler {
             await question.waiter.value()
         } onCancel: {
-            let now = timeSource.now()
-            update { $0.leave(question.id, at: now) }
+            leave(question)
         }
+    }
+
+    /// Ends a request and its queries.
+    func leave(_ question: Question) {
+        let now = timeSource.now()
+        update { $0.leave(question.id, at: now) }
     }
 
     /// Ends a request whose answer is not needed any more. Sent queries continue, so that their latency or failure is known;

@@ -52,9 +52,21 @@ struct SystemFallback: Sendable {
     }
 
     /// Runs the lookup.
+    ///
+    /// When the task is canceled, no provider is queried any more: a query that is about to begin is ended by the canceling
+    /// thread, and not when this task has its next turn.
     /// - Parameter hurry: Delivered by a caller whose limit is half over.
     /// - Returns: Nil when the task was canceled.
     func run(_ hurry: OneShot<Void>) async -> FlightResult? {
+        let asked = Lock<ProviderPool.Question?>(nil)
+        return await withTaskCancellationHandler {
+            await run(hurry, asked)
+        } onCancel: {
+            if let question = asked.withLock({ $0 }) { team.leave(question) }
+        }
+    }
+
+    private func run(_ hurry: OneShot<Void>, _ asked: borrowing Lock<ProviderPool.Question?>) async -> FlightResult? {
         let (events, feed) = AsyncStream<Event>.makeStream()
         // Its only waiter is the task below, which must not be left waiting.
         defer { hurry.deliver(()) }
@@ -70,7 +82,7 @@ struct SystemFallback: Sendable {
             }
             progress.lookingUp = lookUp(feed)
         } else {
-            progress.asking = ask(until: assignment.deadline, feed)
+            progress.asking = ask(until: assignment.deadline, feed, asked)
             if case .suspect(let delay) = reliance { timer = alarm(at: started + delay, hurry) }
             CallWork.detached {
                 await hurry.value()
@@ -112,7 +124,7 @@ struct SystemFallback: Sendable {
                 progress.system = result
                 if progress.attempts != nil { return failure(progress) }
                 // Only providers in back-off are left.
-                if progress.asking == nil { progress.asking = ask(until: deadline, feed) }
+                if progress.asking == nil { progress.asking = ask(until: deadline, feed, asked) }
             }
         }
         progress.cancel()
@@ -123,12 +135,16 @@ struct SystemFallback: Sendable {
     ///
     /// The query is sent before this returns: a task that starts late would reduce their time. The task is not canceled with
     /// this lookup when the system resolver was faster.
-    private func ask(until deadline: MonotonicTime, _ feed: AsyncStream<Event>.Continuation)
-        -> (question: ProviderPool.Question, task: Task<Void, Never>)
-    {
+    private func ask(
+        until deadline: MonotonicTime,
+        _ feed: AsyncStream<Event>.Continuation,
+        _ asked: borrowing Lock<ProviderPool.Question?>
+    ) -> (question: ProviderPool.Question, task: Task<Void, Never>) {
         var assignment = assignment
         assignment.deadline = deadline
         let question = team.begin(assignment)
+        asked.withLock { $0 = question }
+        if Task.isCancelled { team.leave(question) }
         let task = CallWork.detached { [team] in
             _ = feed.yield(.providers(await team.outcome(of: question)))
         }

@@ -262,6 +262,32 @@ struct SwitchedOffTests {
         fixture.provider.release()
     }
 
+    /// The tasks of the lookup run one step at a time, and the switch is turned off after each number of steps.
+    @Test(
+        "No provider is queried after the switch is off, at any step of a lookup",
+        .timeLimit(.minutes(5)),
+        arguments: [HTTPDNSRoute.Fallback.none, .system]
+    )
+    func turnsBetweenSteps(fallback: HTTPDNSRoute.Fallback) async throws {
+        var (steps, wasQueried) = (0, false)
+        while !wasQueried {
+            let (fixture, executor) = (try ResolverFixture(fallback: fallback), SteppedExecutor())
+            try fixture.say(["203.0.113.1"], about: "img.test")
+            try fixture.system.answer(.success([Self.systemAddress]), for: HTTPDNSName("img.test"))
+            let lookup = CallWork.$executor.withValue(executor) {
+                CallWork.task { try? await fixture.resolve("img.test").source }
+            }
+            for _ in 0..<steps { await executor.step() }
+            wasQueried = !fixture.provider.queries.isEmpty
+            fixture.resolver.killSwitch.turnOff()
+            executor.letGo()
+            #expect(await lookup.value == .system)
+            #expect(fixture.provider.queries.count == (wasQueried ? 1 : 0), "after \(steps) steps")
+            steps += 1
+        }
+        #expect(steps > 2)
+    }
+
     @Test("Turns of the kill switch are reported, with their origin")
     func events() async throws {
         let fixture = try fixture()
@@ -306,4 +332,43 @@ private final class TurningClock: TimeSource {
     }
 
     func sleep(until deadline: MonotonicTime) async throws { try await clock.sleep(until: deadline) }
+}
+
+/// Runs the steps of tasks one at a time, in the order of their arrival, until it lets them go.
+private final class SteppedExecutor: CallExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var isOpen = false
+    }
+
+    private let state = Lock(State())
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let isOpen = state.withLock { state in
+            state.jobs.append(job)
+            return state.isOpen
+        }
+        if isOpen { Task.detached { await self.step() } }
+    }
+
+    func sleep(until deadline: MonotonicTime) async throws {
+        try await Task.sleep(for: deadline - SystemTimeSource().now())
+    }
+
+    func step() async {
+        while !Task.isCancelled {
+            let job = state.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }
+            if let job { return job.runSynchronously(on: asUnownedTaskExecutor()) }
+            await Task.yield()
+        }
+    }
+
+    func letGo() {
+        let count = state.withLock { state in
+            state.isOpen = true
+            return state.jobs.count
+        }
+        for _ in 0..<count { Task.detached { await self.step() } }
+    }
 }
