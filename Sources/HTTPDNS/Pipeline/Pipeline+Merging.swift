@@ -57,7 +57,10 @@ extension Pipeline {
             noteMerged(&response, to: request, since: start, context)
             return response
         case .failed(let error): throw error
-        case .overdue: throw HTTPDNSClientError.overdue(sharing: key.url, context.call)
+        case .overdue:
+            // No call fails before its limit, also when it is too late to send.
+            if let limit = context.call.firstDeadline { try await SystemTimeSource().sleep(until: limit) }
+            throw HTTPDNSClientError.overdue(sharing: key.url, context.call)
         }
     }
 }

@@ -21,7 +21,7 @@ package final class ReadCoalescer<Key: Hashable & Sendable, Value: Sendable>: Se
         case shared(Value)
         /// The other one failed, and this one would fail too.
         case failed(any Error)
-        /// Its own limit has passed.
+        /// Its own limit has passed, or is so near that it should not send any more.
         case overdue
     }
 

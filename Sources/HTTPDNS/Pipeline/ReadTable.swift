@@ -66,7 +66,7 @@ struct ReadTable<Key: Hashable & Sendable, Waiter: Sendable>: Sendable {
         case sends(LeadID?)
         /// It gets the result of the lead.
         case shares
-        /// Its own limit has passed.
+        /// Its own limit has passed, or is so near that it does not send any more.
         case isOverdue
     }
 
@@ -98,8 +98,15 @@ struct ReadTable<Key: Hashable & Sendable, Waiter: Sendable>: Sendable {
         let waiter: Waiter
         let rank: Rank
         let limits: Limits
+        let joinedAt: MonotonicTime
         /// Whether it has waited for another leader before.
         var hasWaited: Bool
+
+        /// Whether too little of its time is left to send. A request with little time from the start may need less than
+        /// others: it is too late only when half of its time has passed.
+        func isTooLate(at now: MonotonicTime) -> Bool {
+            limits.head.map { $0 - now < min(ReadTable.shortestRest, ($0 - joinedAt) / 2) } ?? false
+        }
     }
 
     private struct Flight: Sendable {
@@ -117,7 +124,7 @@ struct ReadTable<Key: Hashable & Sendable, Waiter: Sendable>: Sendable {
 
     /// The time for which a leader may leave its body unread, all pauses taken together, while others wait for it.
     static var longestPause: Duration { .milliseconds(100) }
-    /// A request with less time than this until its limit does not take the place of a leader.
+    /// A request with less time than this until its limit does not take the place of a leader, after half of its time.
     static var shortestRest: Duration { .milliseconds(20) }
 
     private var flights: [UInt64: Flight] = [:]
@@ -151,6 +158,7 @@ struct ReadTable<Key: Hashable & Sendable, Waiter: Sendable>: Sendable {
                 waiter: waiter,
                 rank: rank,
                 limits: limits,
+                joinedAt: now,
                 hasWaited: hasWaited
             )
             return (.waits(WaiterID(flight: id, number: number)), nextCheck(id))
@@ -214,7 +222,7 @@ struct ReadTable<Key: Hashable & Sendable, Waiter: Sendable>: Sendable {
         guard let flight = flights[id] else { return Work() }
         var (work, rest) = (Work(), [(number: UInt64, follower: Follower)]())
         for (number, follower) in flight.followers.sorted(by: { $0.key < $1.key }) {
-            if let limit = follower.limits.head, limit - now < Self.shortestRest {
+            if follower.isTooLate(at: now) {
                 work.resumed.append((follower.waiter, .isOverdue))
             } else if follower.hasWaited {
                 work.resumed.append((follower.waiter, .sends(nil)))

@@ -148,6 +148,22 @@ struct MergedReadRaceTests {
         #expect(rig.wire.requests.count == 1)
     }
 
+    /// Its time would not suffice for a request of its own. On a busy machine it may be over before, which is no failure.
+    @Test("A call too late to take the sender's place fails at its limit, and not before")
+    func tooLate() async throws {
+        let gate = Gate()
+        let rig = try rig(.held(gate))
+        let first = try await rig.calls(1, to: Self.url)
+        let (start, limit) = (ContinuousClock.now, Duration.milliseconds(200))
+        async let error = clientError { try await rig.client.get(Self.url, timeout: HTTPDNSClient.TimeLimit(limit)) }
+        try await Task.sleep(until: start + limit - .milliseconds(10))
+        first[0].cancel()
+        #expect(await error?.code == .timedOut)
+        #expect(ContinuousClock.now - start >= limit)
+        gate.open()
+        _ = await first[0].result
+    }
+
     @Test("Calls with time left start again when the sender's time has passed", arguments: [false, true])
     func startedAgain(isInBody: Bool) async throws {
         let (gate, isSent) = (Gate(), Gate())

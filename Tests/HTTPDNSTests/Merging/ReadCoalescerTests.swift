@@ -138,6 +138,20 @@ struct ReadCoalescerTests {
         #expect(try await waiter.value.isOverdue)
     }
 
+    @Test("A request with little time from the start takes the lead in the first half of it")
+    func littleTime() async throws {
+        for (passed, leads) in [(4, true), (6, false)] {
+            let lead = try leader()
+            let end = clock.now() + .milliseconds(10)
+            let waiter = Task { [reads] in try await reads.turn("key", order: 0, head: end, body: end) }
+            await waiters(1)
+            clock.advance(by: .milliseconds(passed))
+            lead.end(.abandoned)
+            let turn = try await waiter.value
+            #expect(turn.isOverdue != leads && (turn.lead?.isShared ?? false) == leads)
+        }
+    }
+
     @Test("A lead that is dropped passes to another request")
     func dropped() async throws {
         var lead: Reads.Lead? = try leader()
