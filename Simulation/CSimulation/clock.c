@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 int64_t sim_time;
+static int64_t wall_shift;
 static uint64_t random_state;
 
 int64_t sim_now(void) { return sim_time; }
@@ -18,13 +19,14 @@ void sim_set_now(int64_t nanoseconds) {
     sim_network_pass(nanoseconds);
     sim_time = nanoseconds;
 }
+void sim_shift_wall(int64_t nanoseconds) { wall_shift = nanoseconds; }
 void sim_seed(uint64_t seed) { random_state = seed; }
 
 // 2027-01-15, and a machine that started 1,000 s before.
 static const int64_t wall_start = 1800000000000000000, monotonic_start = 1000000000000;
 
 static int64_t clock_value(clockid_t clock) {
-    return sim_time + (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ? wall_start : monotonic_start);
+    return sim_time + (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ? wall_start + wall_shift : monotonic_start);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {

@@ -68,6 +68,7 @@ int sim_thread(void) { return own; }
 void sim_begin(const sim_models *models, uint64_t random_seed) {
     sim_model = *models;
     sim_seed(random_seed);
+    sim_shift_wall(0);
     sim_network_begin();
     sim_threads_begin();
     running = 1;

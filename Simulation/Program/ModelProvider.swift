@@ -19,6 +19,8 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
     func isEquivalent(to other: any HTTPDNSProvider) -> Bool { (other as? ModelProvider)?.name == name }
 
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        // Nothing is sent for a query that was canceled before it began.
+        try Task.checkCancellation()
         let stage = currentStage
         stage.queryCount += 1
         let host = "\(query.host)"

@@ -60,7 +60,11 @@ struct ModelResponse {
                 "503 Service Unavailable", "429 Too Many Requests", "502 Bad Gateway", "500 Internal Server Error",
             ])
             stage.cover("response \(status.prefix(3))")
-            if draw.happens(30) { fields.append(("Retry-After", "\(draw.below(2))")) }
+            if draw.happens(30) {
+                let seconds = draw.below(2)
+                var form = Draw(stage.seed, "form \(request.target) \(attempt)")
+                fields.append(("Retry-After", form.happens(40) ? stage.date(after: seconds) : "\(seconds)"))
+            }
             pieces[0].text = "sorry"
         case ..<150:
             status = draw.pick(["302 Found", "307 Temporary Redirect", "303 See Other"])
@@ -95,6 +99,8 @@ struct ModelResponse {
                 straysAfter = draw.time(.zero, .milliseconds(5))
             }
         }
+        let isKept = fields.contains { $0.value == "max-age=1" }
+        stage.sends(body, after: pieces.reduce(pause) { $0 + $1.pause }, lives: isKept ? .seconds(1) : .zero)
     }
 
     var length: Int { pieces.reduce(0) { $0 + $1.text.utf8.count } }

@@ -8,7 +8,13 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// Servers behind TLS and HTTP/2, which the modeled sockets cannot be: what a transport would return is drawn here.
-final class ModelWire: HopSending {
+// @unchecked: the schedule lets one task of the process run at a time.
+final class ModelWire: HopSending, @unchecked Sendable {
+    /// The long pauses of hops in flight.
+    private var pauses: [Int: Task<Void, any Error>] = [:]
+    private var lastPause = 0
+    private var isClosed = false
+
     func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
         if isStale() { throw StaleSettings() }
         let stage = currentStage
@@ -62,29 +68,56 @@ final class ModelWire: HopSending {
             endpoint: endpoint,
             reusedConnection: number > 0,
             timings: HTTPDNSClient.Exchange.Timings(),
-            body: .chunks(ModelBody(response: response, hop: hop, endpoint: endpoint))
+            body: .chunks(ModelBody(wire: self, response: response, hop: hop, endpoint: endpoint))
         )
     }
 
-    func shutdown(drainingFor duration: Duration) async {}
-}
-
-/// Lets time pass for a hop, at most until its next limit.
-/// - Throws: The failure at that limit; `CancellationError`.
-private func pass(_ pause: Duration, _ hop: TransferRequest, _ phase: TransferFailure.Phase, isSent: Bool = false)
-    async throws
-{
-    let now = SystemTimeSource().now()
-    var limits: [(at: MonotonicTime, phase: TransferFailure.Phase)] = []
-    if let deadline = hop.limits.deadline { limits.append((deadline, .total)) }
-    if phase != .body, let deadline = hop.limits.headDeadline { limits.append((deadline, .head)) }
-    if phase == .firstByte, let limit = hop.limits.firstByte { limits.append((now + limit, .firstByte)) }
-    if phase == .body, let limit = hop.limits.idle { limits.append((now + limit, .body)) }
-    guard let first = limits.min(by: { $0.at < $1.at }), first.at < now + pause else {
-        return try await Task.sleep(for: pause)
+    func shutdown(drainingFor duration: Duration) async {
+        if !pauses.isEmpty { try? await Task.sleep(for: duration) }
+        isClosed = true
+        for pause in pauses.values { pause.cancel() }
     }
-    try await Task.sleep(for: first.at - now)
-    throw failure(.timedOut, first.phase, "no time is left", at: hop.endpoints[0], isSent: isSent)
+
+    private func sleep(for pause: Duration) async throws {
+        let shutDown = TransferFailure(code: .shutDown, phase: .queue, message: "the wire is shut down")
+        guard !isClosed else { throw shutDown }
+        // No shutdown is shorter.
+        guard pause > .milliseconds(500) else { return try await Task.sleep(for: pause) }
+        lastPause += 1
+        let (number, task) = (lastPause, Task { try await Task.sleep(for: pause) })
+        pauses[number] = task
+        defer { pauses[number] = nil }
+        do {
+            try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
+            throw isClosed ? shutDown : error
+        }
+    }
+
+    /// Lets time pass for a hop, at most until its next limit.
+    /// - Throws: The failure at that limit; `CancellationError`.
+    fileprivate func pass(
+        _ pause: Duration,
+        _ hop: TransferRequest,
+        _ phase: TransferFailure.Phase,
+        isSent: Bool = false
+    ) async throws {
+        let now = SystemTimeSource().now()
+        var limits: [(at: MonotonicTime, phase: TransferFailure.Phase)] = []
+        if let deadline = hop.limits.deadline { limits.append((deadline, .total)) }
+        if phase != .body, let deadline = hop.limits.headDeadline { limits.append((deadline, .head)) }
+        if phase == .firstByte, let limit = hop.limits.firstByte { limits.append((now + limit, .firstByte)) }
+        if phase == .body, let limit = hop.limits.idle { limits.append((now + limit, .body)) }
+        guard let first = limits.min(by: { $0.at < $1.at }), first.at < now + pause else {
+            return try await sleep(for: pause)
+        }
+        try await sleep(for: first.at - now)
+        throw failure(.timedOut, first.phase, "no time is left", at: hop.endpoints[0], isSent: isSent)
+    }
 }
 
 private func failure(
@@ -102,6 +135,7 @@ private func failure(
 
 /// The body of a modeled response. It keeps the hop's permit, as a transfer does, until it is dropped.
 private struct ModelBody: AsyncSequence, Sendable {
+    let wire: ModelWire
     let response: ModelResponse
     let hop: TransferRequest
     let endpoint: HTTPDNSEndpoint
@@ -115,7 +149,7 @@ private struct ModelBody: AsyncSequence, Sendable {
             guard index < response.pieces.count else { return nil }
             let piece = response.pieces[index]
             index += 1
-            try await pass(piece.pause, body.hop, .body, isSent: true)
+            try await body.wire.pass(piece.pause, body.hop, .body, isSent: true)
             guard response.extent == .partOfBody else { return Array(piece.text.utf8) }
             throw failure(.connectionLost, .body, "the connection ended", at: body.endpoint, isSent: true)
         }

@@ -66,6 +66,14 @@ struct NameRules {
         if !isOff || offAt[scope] == nil { offAt[scope] = isOff ? now : nil }
     }
 
+    /// Notes that a new client has the mappings and the switch of the settings alone.
+    mutating func restart(at now: Int64) {
+        let names = Set(changed.keys)
+        changed = [:]
+        noteChange(of: names, at: now)
+        for scope in Set(offAt.keys).subtracting([.settings]) { turn(scope, off: false, at: now) }
+    }
+
     /// Returns the time since which a name is off; nil while it is on.
     func isOff(_ name: Int) -> Int64? { scopes(of: name).compactMap { offAt[$0] }.min() }
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import CHTTPDNSSimulation
+internal import Glibc
 internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
@@ -158,9 +159,16 @@ private final class WorldRun: @unchecked Sendable {
     /// All settings so far; the last ones are in effect.
     private var settings: [(configuration: HTTPDNSClient.Configuration, facts: SettingsFacts)] = []
     private(set) var providers: [ModelProvider] = []
+    private let store: (any HTTPDNSResolutionStore)?
+    /// All clients so far, and the readers of their events.
+    private var made: [(client: HTTPDNSClient, events: Task<Void, Never>?)] = []
+    /// The restart in progress, which calls wait for.
+    private var restarting: Task<Void, any Error>?
     /// The calls that have begun and not ended, by number, and how many have begun for each name.
     private var running: [Int: World.Call] = [:]
+    /// The clients whose events are read now, and those whose events were read at all.
     private var observing = 0
+    private var observed = 0
     private var begun: [Int: Int] = [:]
     /// The status of the last response that a name got from an address, if no two calls of it ran beside each other since.
     private var lastStatus: [Int: [HTTPDNSEndpoint: Int]] = [:]
@@ -168,7 +176,17 @@ private final class WorldRun: @unchecked Sendable {
     init(_ stage: Stage, _ variant: Variant) {
         self.stage = stage
         self.variant = variant
+        switch stage.world.settings.store {
+        case .none: store = nil
+        case .memory: store = ModelStore()
+        case .file: store = HTTPDNSDiskStore(path: WorldRun.snapshot)
+        }
     }
+
+    deinit { unlink(WorldRun.snapshot) }
+
+    /// A file of this process, in memory where the system has that.
+    private static let snapshot = "/dev/shm/httpdns-simulate-\(getpid())"
 
     var unfinished: String {
         let left = stage.world.calls.map(\.number).filter { outcomes[$0] == nil }
@@ -181,6 +199,7 @@ private final class WorldRun: @unchecked Sendable {
         configuration.environment = { _ in nil }
         configuration.random = { 0.5 }
         try use([ModelProvider(.a), ModelProvider(.b)], in: &configuration)
+        configuration.resolver.store = store
         configuration.resolver.hasIPv6Route = { settings.hasIPv6 }
         configuration.resolver.cache.staleLimit = settings.staleLimit
         configuration.connections.addressStickiness = settings.stickiness
@@ -222,12 +241,20 @@ private final class WorldRun: @unchecked Sendable {
         }
     }
 
+    private func start(_ configuration: HTTPDNSClient.Configuration) async throws {
+        let client = try await client(configuration)
+        clients.append(client)
+        stage.clientsInUse += 1
+        made.append((client, variant.isObserved ? Task { await self.observe(client.requestEvents) } : nil))
+        while variant.isObserved, observed < made.count { await Task.yield() }
+    }
+
     private func client(_ configuration: HTTPDNSClient.Configuration) async throws -> HTTPDNSClient {
         guard variant.depth == .pipeline else { return try await HTTPDNSClient(configuration: configuration) }
         let configuration = try await configuration.withOpenResponseCache()
         let resolver = try HTTPDNSResolver(
             configuration.resolverSettings,
-            isEnabled: true,
+            isEnabled: configuration.isEnabled,
             systemResolver: configuration.systemResolver
         )
         let client = HTTPDNSClient(configuration: configuration, resolver: resolver, sender: ModelWire())
@@ -243,17 +270,11 @@ private final class WorldRun: @unchecked Sendable {
             settings = [(configuration, facts)]
             stage.begin(facts)
             stage.complete(facts)
-            clients = [try await client(configuration)]
-            stage.clientsInUse = 1
+            try await start(configuration)
             if stage.world.settings.hasSecondClient {
                 let address = stage.world.names[0].addresses[0]
                 stage.deniedToSecond = address
-                clients.append(try await client(configurations(from: configuration)[1]))
-                stage.clientsInUse = 2
-            }
-            let all = clients
-            let events = all.map { client in
-                variant.isObserved ? Task { await self.observe(client.requestEvents) } : nil
+                try await start(configurations(from: configuration)[1])
             }
             let changes = Task { await self.change() }
             await withTaskGroup(of: Void.self) { group in
@@ -269,11 +290,11 @@ private final class WorldRun: @unchecked Sendable {
             changes.cancel()
             await changes.value
             for client in clients where !closed.contains(ObjectIdentifier(client)) { await shutDown(client) }
-            for client in all { checkLimits(of: client) }
+            for (client, _) in made { checkLimits(of: client) }
             // An event may still be on its way to its reader.
             for _ in 0..<100 where observing > 0 { try? await Task.sleep(for: .milliseconds(10)) }
             if observing > 0 { stage.violate("the events of a client end with it", "\(observing)") }
-            for events in events {
+            for (_, events) in made {
                 events?.cancel()
                 await events?.value
             }
@@ -326,6 +347,7 @@ private final class WorldRun: @unchecked Sendable {
 
     private func run(_ call: World.Call) async {
         try? await Task.sleep(for: call.start)
+        while clients.isEmpty, let restarting { _ = await restarting.result }
         let isOfSecond = clients.count > 1 && call.usesSecondClient && !closed.contains(ObjectIdentifier(clients[1]))
         let client = clients[isOfSecond ? 1 : 0]
         if isOfSecond { stage.secondClientCalls.insert(call.number) }
@@ -443,10 +465,12 @@ private final class WorldRun: @unchecked Sendable {
         _ call: World.Call,
         _ client: HTTPDNSClient
     ) async throws -> HTTPDNSClient.Response {
+        let start = schedule.elapsed
         let response = try await client.execute(request)
         let body = String(decoding: try await response.body.collect(upTo: .bytes(10_000)), as: UTF8.self)
         let status = response.status.code
         stage.cover("status \(status)")
+        stage.check(body, of: call.number, start: start)
         if status == 200, !stage.strayCalls.contains(call.resource), !body.hasPrefix("body of /a\(call.resource)") {
             stage.violate("a response belongs to its request", "\(request.url): \(body)")
         }
@@ -463,8 +487,9 @@ private final class WorldRun: @unchecked Sendable {
 
     private func observe(_ events: HTTPDNSClient.RequestEvents) async {
         observing += 1
+        observed += 1
         defer { observing -= 1 }
-        for await event in events where event.kind.isTerminal {
+        for await event in events.buffered(upTo: 100_000) where event.kind.isTerminal {
             terminalEvents[event.callID, default: 0] += 1
         }
     }
@@ -485,9 +510,8 @@ private final class WorldRun: @unchecked Sendable {
             if pause > 0 { guard (try? await Task.sleep(for: .nanoseconds(pause))) != nil else { return } }
             do {
                 try await apply(event.change)
-            } catch is CancellationError {
-                return
             } catch {
+                if Task.isCancelled { return }
                 stage.violate("a valid change of settings is taken", "\(event.change): \(error)")
             }
         }
@@ -496,7 +520,9 @@ private final class WorldRun: @unchecked Sendable {
     /// Changes the mapping of a name. Its address is from now on what an answer is that ends now.
     private func map(_ name: Int, to mapping: NameRules.Mapping?, _ rule: HTTPDNSMapping?) throws {
         if let old = stage.rules.mappedAddress(of: name) { stage.answered(.mapping, [old], lives: .zero) }
-        for client in clients { try client.mappings.apply { $0[stage.world.names[name].host] = rule } }
+        for client in clients where !closed.contains(ObjectIdentifier(client)) {
+            try client.mappings.apply { $0[stage.world.names[name].host] = rule }
+        }
         stage.rules.map(name, to: mapping, at: schedule.elapsed)
     }
 
@@ -591,7 +617,28 @@ private final class WorldRun: @unchecked Sendable {
         case .refusedSettings(let mistake):
             stage.cover("change refused \(mistake)")
             try await refuse(mistake, configuration)
+        case .restart:
+            stage.cover("change restart")
+            let restart = Task { [configuration, facts] in try await self.restart(configuration, facts) }
+            restarting = restart
+            defer { restarting = nil }
+            try await restart.value
+        case .wallClock(let shift):
+            stage.cover("change wall clock \(shift < .zero ? "back" : "forward")")
+            stage.shiftWall(by: shift)
         }
+    }
+
+    private func restart(_ configuration: HTTPDNSClient.Configuration, _ facts: SettingsFacts) async throws {
+        await shutDown(clients.removeFirst())
+        var (configuration, facts) = (configuration, facts)
+        stage.restart()
+        facts.providers = facts.providers.map { ModelProvider($0.source) }
+        try use(facts.providers, in: &configuration)
+        stage.begin(facts)
+        stage.complete(facts)
+        settings = [(configuration, facts)]
+        try await start(configuration)
     }
 
     private func map(

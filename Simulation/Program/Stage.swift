@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import CHTTPDNSSimulation
+internal import Glibc
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
@@ -50,6 +51,11 @@ final class Stage {
     private var usableUntil: [HTTPDNSAddress: [Int64]] = [:]
     /// The time at which the settings lost a provider.
     private var absentSince: [AnswerSource: Int64] = [:]
+    /// How far the wall clock was set back, and when. Answers that are restored, and stored responses, have their age by it.
+    private var setBack: [(at: Int64, by: Int64)] = []
+    private var wallShift: Int64 = 0
+    /// The time until which the body of a response may be given to calls.
+    private var bodiesUntil: [String: Int64] = [:]
     var callStarts: [Int: Int64] = [:]
     /// Addresses that the policy refuses, with the time from which calls that start must keep to it.
     private var denied: [HTTPDNSAddress: Int64] = [:]
@@ -210,6 +216,52 @@ final class Stage {
         }
         rests[world.names[name].host] = nil
         failedAt[world.names[name].host] = nil
+    }
+
+    // MARK: - Time
+
+    func shiftWall(by shift: Duration) {
+        wallShift += shift.nanoseconds
+        sim_shift_wall(wallShift)
+        if shift < .zero { setBack.append((schedule.elapsed, (.zero - shift).nanoseconds)) }
+        forgetAnswers(of: nil)
+    }
+
+    /// Notes that a new client has only what the store kept. Changes that are no settings have ended.
+    func restart() {
+        rules.restart(at: schedule.elapsed)
+        retired = nil
+        forgetAnswers(of: nil)
+        // An answer is older than it seems by what the clock was set back since it came.
+        for (address, limits) in usableUntil {
+            usableUntil[address] = limits.map { limit in limit + setBack.reduce(0) { $0 + $1.by } }
+        }
+    }
+
+    /// Returns an HTTP date by the true time.
+    func date(after seconds: Int) -> String {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        var (moment, parts) = (time.tv_sec - Int(wallShift / 1_000_000_000) + seconds, tm())
+        gmtime_r(&moment, &parts)
+        var text = [CChar](repeating: 0, count: 40)
+        let count = strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Notes a response that is sent now.
+    func sends(_ body: String, after pause: Duration, lives: Duration) {
+        bodiesUntil[body] = schedule.elapsed + (pause + lives).nanoseconds
+    }
+
+    /// Checks the body that a call got which began then.
+    func check(_ body: String, of call: Int, start: Int64) {
+        guard let until = bodiesUntil[body] else { return }
+        let back = setBack.reduce(0) { $0 + $1.by }
+        // A call may share a response that arrives.
+        if start > until + back + Duration.milliseconds(50).nanoseconds {
+            violate("a stored response is not used after its life", "call \(call), \(start), until \(until): \(body)")
+        }
     }
 
     // MARK: - Settings

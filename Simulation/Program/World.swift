@@ -57,6 +57,10 @@ struct World {
         case rollBack(Int)
         /// Other settings with a mistake of one of several kinds.
         case refusedSettings(Int)
+        /// The client is shut down, and another one made with the answers that it has saved.
+        case restart
+        /// The wall clock is set forward or back.
+        case wallClock(Duration)
 
         /// The number of kinds of mistakes.
         static let mistakes = 6
@@ -90,6 +94,9 @@ struct World {
         var hasDefaultField = false
         /// Whether a client of the same settings, with one address less in its policy, makes each fourth call.
         var hasSecondClient = false
+        var store = Store.none
+
+        enum Store { case none, memory, file }
     }
 
     let seed: UInt64
@@ -121,6 +128,7 @@ struct World {
         settings.hasDefaultField = more.happens(50)
         // It would get no thread at all.
         settings.hasSecondClient = more.happens(25) && !settings.lacksThreads
+        settings.store = more.pick([.none, .none, .memory, .memory, .file])
 
         let nameCount = 2 + draw.below(14)
         for index in 0..<nameCount {
@@ -224,6 +232,16 @@ struct World {
             case 4: events.append(Event(at: moment, change: .refusedSettings(own.below(Change.mistakes))))
             default: events.append(Event(at: moment, change: .rollBack(1 + own.below(2))))
             }
+        }
+        var restarts = Draw(seed, "restarts")
+        for _ in 0..<restarts.below(4) where !settings.hasSecondClient && !settings.lacksThreads {
+            events.append(Event(at: restarts.time(.zero, at), change: .restart))
+        }
+        var clocks = Draw(seed, "clocks")
+        for _ in 0..<clocks.below(5) {
+            let size: Duration = clocks.pick([.milliseconds(1500), .seconds(200), .seconds(7200), .seconds(100_000)])
+            let shift = clocks.happens(50) ? size : .zero - size
+            events.append(Event(at: clocks.time(.zero, at), change: .wallClock(shift)))
         }
         if settings.hasDefaultField {
             for number in 1...3 {

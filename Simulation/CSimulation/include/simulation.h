@@ -53,6 +53,8 @@ int sim_is_running(void);
 
 int64_t sim_now(void);
 void sim_set_now(int64_t nanoseconds);
+// Sets the wall clock this much before or behind the time that it would have; 0 in a new world.
+void sim_shift_wall(int64_t nanoseconds);
 
 // Puts something on its way to the client of a connection; `at` is the virtual time of its arrival.
 void sim_push(int connection, int64_t at, const char *bytes, size_t count, int kind);
