@@ -45,6 +45,9 @@ void sim_fix_process(char **arguments);
 // several times as much when it wakes a thread of another processor.
 void sim_keep_processor(int number);
 
+// Creates a file in memory with a text; its descriptor.
+int sim_memory_file(const char *text);
+
 // Begins and ends a world. Virtual time goes on from where the last world ended.
 void sim_begin(const sim_models *models, uint64_t random_seed);
 // Returns the number of threads that have not ended.
