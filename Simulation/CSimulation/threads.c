@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,6 +77,7 @@ void sim_begin(const sim_models *models, uint64_t random_seed) {
     sim_model = *models;
     sim_seed(random_seed);
     sim_shift_wall(0);
+    sim_hold_reads(0);
     sim_network_begin();
     sim_threads_begin();
     running = 1;
@@ -184,6 +186,20 @@ int64_t sim_next(void) {
     for (int i = 0; i < thread_count; i++)
         if (threads[i].used && threads[i].waits && threads[i].until < at) at = threads[i].until;
     return at;
+}
+
+// Files: a file system that does not answer. Only threads wait for it; what no world is about is read before.
+
+static int64_t reads_wait_until;
+
+void sim_hold_reads(int64_t until) { reads_wait_until = until; }
+
+ssize_t read(int descriptor, void *bytes, size_t count) {
+    LIBRARY(read);
+    struct stat status;
+    if (running && own >= 0 && sim_time < reads_wait_until && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
+        sim_wait(reads_wait_until, -1, NULL);
+    return library(descriptor, bytes, count);
 }
 
 // Conditions: a thread of the world that waits gives its turn back.

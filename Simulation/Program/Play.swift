@@ -200,10 +200,11 @@ private final class WorldRun: @unchecked Sendable {
         }
     }
 
-    deinit { unlink(WorldRun.snapshot) }
+    deinit { for file in [WorldRun.snapshot, WorldRun.secret] { unlink(file) } }
 
     /// A file of this process, in memory where the system has that.
     private static let snapshot = "/dev/shm/httpdns-simulate-\(getpid())"
+    private static let secret = snapshot + "-secret"
 
     var unfinished: String {
         let left = stage.world.calls.map(\.number).filter { outcomes[$0] == nil }
@@ -233,6 +234,12 @@ private final class WorldRun: @unchecked Sendable {
         if settings.cachesResponses { configuration.responseCache = .memory() }
         if !settings.hasHeadLimit { configuration.timeouts.responseHead = nil }
         if settings.hasDefaultField { configuration.headers.fields[.settings] = "0" }
+        if settings.hasSecretFile, let origin = HTTPDNSClient.Origin("\(stage.scheme)://\(stage.world.names[0].host)") {
+            let file = open(WorldRun.secret, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+            _ = "secret-0".utf8CString.withUnsafeBytes { write(file, $0.baseAddress, 8) }
+            close(file)
+            configuration.credentials[origin] = .bearer(.file(WorldRun.secret))
+        }
         if settings.hasSecondClient {
             let name = stage.world.names[0]
             configuration.resolver.mappings = [
@@ -434,6 +441,12 @@ private final class WorldRun: @unchecked Sendable {
             resolving != HTTPDNSResolver.Configuration().timeLimit
         {
             stage.violate("a call does not time out before its time limit", "\(facts), after \(elapsed)")
+        }
+        if "\(error)".contains("Too many open files") {
+            stage.cover("error for lack of a descriptor")
+            if stage.callStarts[call.resource] ?? 0 > stage.socketsSince {
+                stage.violate("a call does not fail for lack of a descriptor when there are some", facts)
+            }
         }
         if error.code == .transportFailed, error.phase == .queue {
             stage.violate("a call does not fail while another loop can serve it", facts)
@@ -644,6 +657,12 @@ private final class WorldRun: @unchecked Sendable {
         case .wallClock(let shift):
             stage.cover("change wall clock \(shift < .zero ? "back" : "forward")")
             stage.shiftWall(by: shift)
+        case .lack(let what, let isOver):
+            stage.cover("lack of \(what)\(isOver ? " over" : "")")
+            stage.lack(what, isOver: isOver)
+        case .filesHang(let time):
+            stage.cover("change files hang")
+            sim_hold_reads(sim_now() + time.nanoseconds)
         }
     }
 

@@ -95,7 +95,11 @@ final class Stage {
     private var retired: (began: Int64, ended: Int64)?
     /// The trust settings so far.
     private var trusts: Set<Int> = [0]
-    private var refusesThreads = false
+    /// What `socket` and `pthread_create` refuse.
+    private var lacks: Set<World.Change.Lack> = []
+    private var runsLoop = false
+    /// The time at which there were descriptors again.
+    private(set) var socketsSince: Int64 = -1
 
     struct Peer {
         var address: HTTPDNSAddress
@@ -326,10 +330,10 @@ final class Stage {
             violate("an address that no name has is never dialed", "\(String(describing: address)):\(port)")
             return sim_connection_fate(fate: Int32(SIM_REFUSE), delay: 1000)
         }
-        if world.settings.lacksThreads, !refusesThreads {
-            // The first loop runs.
-            refusesThreads = true
-            sim_refuse(0, 1)
+        if !runsLoop {
+            runsLoop = true
+            if world.settings.lacksThreads { lacks.insert(.threads) }
+            refuse()
         }
         let text = "\(address)"
         let attempt = next("connect \(text)")
@@ -346,6 +350,18 @@ final class Stage {
         let delay = draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
         peers[number] = Peer(address: address, openedAt: schedule.elapsed + delay)
         return sim_connection_fate(fate: Int32(fate), delay: delay)
+    }
+
+    /// Notes that the process lacks something, or has it again.
+    func lack(_ what: World.Change.Lack, isOver: Bool) {
+        if isOver { lacks.remove(what) } else { lacks.insert(what) }
+        if what == .sockets { socketsSince = isOver ? schedule.elapsed : .max }
+        refuse()
+    }
+
+    private func refuse() {
+        // The first loop gets its thread.
+        sim_refuse(lacks.contains(.sockets) ? 1 : 0, runsLoop && lacks.contains(.threads) ? 1 : 0)
     }
 
     func closed(_ number: Int) {

@@ -61,6 +61,12 @@ struct World {
         case restart
         /// The wall clock is set forward or back.
         case wallClock(Duration)
+        /// The process has no descriptor for another socket, or no thread, for some time.
+        case lack(Lack, isOver: Bool)
+        /// The file system does not answer for some time.
+        case filesHang(Duration)
+
+        enum Lack { case sockets, threads }
 
         /// The number of kinds of mistakes.
         static let mistakes = 6
@@ -95,6 +101,13 @@ struct World {
         /// Whether a client of the same settings, with one address less in its policy, makes each fourth call.
         var hasSecondClient = false
         var store = Store.none
+        /// Whether the secret of the first name is in a file.
+        var hasSecretFile = false
+        /// Whether the system has no further threads for some time.
+        var losesThreads = false
+
+        /// Whether a loop beside the first one may get no thread.
+        var mayLackThreads: Bool { lacksThreads || losesThreads }
 
         enum Store { case none, memory, file }
     }
@@ -129,6 +142,8 @@ struct World {
         // It would get no thread at all.
         settings.hasSecondClient = more.happens(25) && !settings.lacksThreads
         settings.store = more.pick([.none, .none, .memory, .memory, .file])
+        settings.hasSecretFile = more.happens(40)
+        settings.losesThreads = more.happens(15) && !settings.lacksThreads && !settings.hasSecondClient
 
         let nameCount = 2 + draw.below(14)
         for index in 0..<nameCount {
@@ -228,13 +243,13 @@ struct World {
                 let name = own.below(nameCount)
                 events.append(Event(at: moment, change: .mapInSettings(name: name, address: own.below(4))))
             // They need a loop of their own.
-            case 3 where !settings.lacksThreads: events.append(Event(at: moment, change: .trust(1 + number % 7)))
+            case 3 where !settings.mayLackThreads: events.append(Event(at: moment, change: .trust(1 + number % 7)))
             case 4: events.append(Event(at: moment, change: .refusedSettings(own.below(Change.mistakes))))
             default: events.append(Event(at: moment, change: .rollBack(1 + own.below(2))))
             }
         }
         var restarts = Draw(seed, "restarts")
-        for _ in 0..<restarts.below(4) where !settings.hasSecondClient && !settings.lacksThreads {
+        for _ in 0..<restarts.below(4) where !settings.hasSecondClient && !settings.mayLackThreads {
             events.append(Event(at: restarts.time(.zero, at), change: .restart))
         }
         var clocks = Draw(seed, "clocks")
@@ -242,6 +257,17 @@ struct World {
             let size: Duration = clocks.pick([.milliseconds(1500), .seconds(200), .seconds(7200), .seconds(100_000)])
             let shift = clocks.happens(50) ? size : .zero - size
             events.append(Event(at: clocks.time(.zero, at), change: .wallClock(shift)))
+        }
+        var lacks = Draw(seed, "lacks")
+        for lack in [Change.Lack.sockets, .threads] where lack == .threads ? settings.losesThreads : lacks.happens(30) {
+            for _ in 0...lacks.below(3) {
+                let start = lacks.time(.zero, at)
+                events.append(Event(at: start, change: .lack(lack, isOver: false)))
+                events.append(Event(at: start + lacks.time(.zero, at / 5), change: .lack(lack, isOver: true)))
+            }
+        }
+        for _ in 0..<lacks.below(4) where settings.hasSecretFile {
+            events.append(Event(at: lacks.time(.zero, at), change: .filesHang(lacks.time(.zero, .seconds(4)))))
         }
         if settings.hasDefaultField {
             for number in 1...3 {

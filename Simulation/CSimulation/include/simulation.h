@@ -66,6 +66,9 @@ int sim_open_sockets(void);
 // Makes `socket` fail with EMFILE, or `pthread_create` with EAGAIN, while it is not 0.
 void sim_refuse(int sockets, int threads);
 
+// Lets each read from a file wait until then.
+void sim_hold_reads(int64_t until);
+
 // The threads that can go on now, at most `most`; the number of them.
 int sim_runnable(int *list, int most);
 // Lets a thread run until it waits.
