@@ -25,13 +25,14 @@ final class Schedule: TaskExecutor, SchedulingExecutor, SerialExecutor, MainExec
         static func < (one: Timer, other: Timer) -> Bool { (one.at, one.number) < (other.at, other.number) }
     }
 
-    private var ready: [UnownedJob] = []
-    private var timers: [Timer] = []
-    private var timerNumber: UInt64 = 0
-    private var order = Order.arrival
-    private var random = Random(0)
-    private var threads = [Int32](repeating: 0, count: 256)
-    private(set) var steps = 0
+    // Unchecked exclusivity: no method runs a job or a thread while it changes one of them.
+    @exclusivity(unchecked) private var ready: [UnownedJob] = []
+    @exclusivity(unchecked) private var timers: [Timer] = []
+    @exclusivity(unchecked) private var timerNumber: UInt64 = 0
+    @exclusivity(unchecked) private var order = Order.arrival
+    @exclusivity(unchecked) private var random = Random(0)
+    @exclusivity(unchecked) private var threads = [Int32](repeating: 0, count: 256)
+    @exclusivity(unchecked) private(set) var steps = 0
     private var start: Int64 = 0
 
     /// The time since the start of the world, in nanoseconds.
