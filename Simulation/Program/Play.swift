@@ -477,10 +477,9 @@ private final class WorldRun: @unchecked Sendable {
     /// Notes the responses of a call.
     /// - Parameter isAlone: Whether no other call of its name ran beside it.
     private func note(_ exchanges: [HTTPDNSClient.Exchange], of call: World.Call, isAlone: Bool) {
-        let isVisited = running.values.contains { stage.visited[$0.resource]?.contains(call.name) == true }
-        guard isAlone, !isVisited, !stage.world.settings.hedges, stage.visited[call.resource] == nil else {
-            return forgetStatus(of: call)
-        }
+        guard isAlone, !stage.world.settings.hedges, stage.visited[call.resource] == nil,
+            !running.values.contains(where: { stage.visited[$0.resource]?.contains(call.name) == true })
+        else { return forgetStatus(of: call) }
         for exchange in exchanges {
             let last = lastStatus[call.name, default: [:]].updateValue(exchange.status.code, forKey: exchange.remote)
             guard exchange.keptPreviousAddress, let last, [421, 502, 503, 504].contains(last) else { continue }
