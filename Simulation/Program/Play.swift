@@ -667,6 +667,8 @@ private final class WorldRun: @unchecked Sendable {
 
     private func restart(_ configuration: HTTPDNSClient.Configuration, _ facts: SettingsFacts) async throws {
         await shutDown(clients.removeFirst())
+        // Another process has its own descriptors.
+        stage.lack(.sockets, isOver: true)
         var (configuration, facts) = (configuration, facts)
         stage.restart()
         facts.providers = facts.providers.map { ModelProvider($0.source) }
@@ -687,6 +689,8 @@ private final class WorldRun: @unchecked Sendable {
     }
 
     private func put(_ configuration: HTTPDNSClient.Configuration, _ facts: SettingsFacts) async throws {
+        // Certificates are tried on a socket.
+        if stage.lacks.contains(.sockets), facts.trust != settings.last?.facts.trust { return }
         stage.begin(facts)
         try await reload(configuration)
         stage.complete(facts)

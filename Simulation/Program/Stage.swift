@@ -96,7 +96,7 @@ final class Stage {
     /// The trust settings so far.
     private var trusts: Set<Int> = [0]
     /// What `socket` and `pthread_create` refuse.
-    private var lacks: Set<World.Change.Lack> = []
+    private(set) var lacks: Set<World.Change.Lack> = []
     private var runsLoop = false
     /// The time at which there were descriptors again.
     private(set) var socketsSince: Int64 = -1
