@@ -33,7 +33,8 @@ struct AddressHold: Sendable {
         var stays: Bool?
         /// Whether requests now go elsewhere, and none of them has had a response there yet.
         var isLeft = false
-        /// Whether its last response was one of ``RefusalStatus``, which ends the stay on an address that the newest answer lacks.
+        /// Whether its last response was one of ``RefusalStatus``, which ends the stay on an address that the newest answer
+        /// lacks.
         var refuses = false
         /// The time since when one request makes a connection to the new addresses, while the others stay.
         var leavingSince: MonotonicTime?
