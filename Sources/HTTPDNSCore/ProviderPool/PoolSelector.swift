@@ -449,15 +449,22 @@ struct HedgeBudget: Sendable {
     mutating func giveBack() { tenths = min(tenths + 10, HedgeBudget.most) }
 }
 
-/// The latest end of the calls that wait for a lookup. A lookup continues without them, for later ones; its queries then wait
-/// behind those that a call still waits for.
+/// The time until which a call that waits for a lookup has use for its answer. A lookup continues without them, for later
+/// ones; its queries then wait behind those that a call still waits for.
+///
+/// It is half of the call's time limit: an answer at its end leaves no time for a request to the address, and under overload
+/// all answers would come then.
 final class LookupDemand: Sendable {
     private let latest: Atomic<Int64>
 
-    init(until end: MonotonicTime) { latest = Atomic(end.nanoseconds) }
+    init(since start: MonotonicTime, limit: Duration) { latest = Atomic(LookupDemand.end(since: start, limit)) }
 
     var end: MonotonicTime { MonotonicTime(nanoseconds: latest.load(ordering: .relaxed)) }
 
     /// Adds a call.
-    func extend(until end: MonotonicTime) { latest.max(end.nanoseconds, ordering: .relaxed) }
+    func add(since start: MonotonicTime, limit: Duration) {
+        latest.max(LookupDemand.end(since: start, limit), ordering: .relaxed)
+    }
+
+    private static func end(since start: MonotonicTime, _ limit: Duration) -> Int64 { (start + limit / 2).nanoseconds }
 }

@@ -89,7 +89,7 @@ extension HTTPDNSResolver {
                 mayStart: flightBudget.take
             )
             if let place, !place.starts {
-                state.flights.work(of: place.seat.flight)?.demand?.extend(until: started + limit)
+                state.flights.work(of: place.seat.flight)?.demand?.add(since: started, limit: limit)
             }
             let isBegun = place.map { state.flights.isBegun($0.seat.flight) } ?? true
             let flightStart = state.flights.startTime(name.key, epoch: epoch) ?? started
@@ -116,7 +116,7 @@ extension HTTPDNSResolver {
         }
         if !isRepeated { counting.count(place.starts ? AnswerCount.miss : .joined) }
         if place.starts {
-            if limit < configuration.timeLimit { inquiry.demand = LookupDemand(until: started + limit) }
+            if limit < configuration.timeLimit { inquiry.demand = LookupDemand(since: started, limit: limit) }
             start(inquiry, place.seat.flight)
         }
         // A shutdown between the first check and the registration of the waiter would not find the waiter.

@@ -108,7 +108,8 @@ extension HTTPDNSResolver {
 extension HTTPDNSResolver.Configuration {
     /// The limits on queries to one provider: vendors bill queries, and refuse clients that send too many.
     public struct ProviderLimits: Hashable, Sendable {
-        /// The maximum number of concurrent queries, at least 1; further queries wait in a queue.
+        /// The maximum number of concurrent queries, at least 1; further queries wait in a queue. Those whose callers have
+        /// used half of their time limits, shorter than ``HTTPDNSResolver/Configuration/timeLimit``, wait behind the others.
         ///
         /// While one waits, a query fails and makes room once it takes longer than 250 ms and than eight times the provider's
         /// 95th percentile. If the provider answers no other query meanwhile, it gets at least

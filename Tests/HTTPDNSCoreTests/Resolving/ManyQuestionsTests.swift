@@ -142,4 +142,29 @@ struct ManyQuestionsTests {
         #expect(Set(fixture.provider.queries.map(\.host)).count == 5_001)
         #expect(fixture.provider.peakInFlight <= 32)
     }
+
+    /// The other half is for the request.
+    @Test("A query whose call has used half of its time waits behind those of others")
+    func littleTime() async throws {
+        let fixture = try ResolverFixture {
+            $0.providerLimits["doh"] = HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)
+        }
+        for host in ["slow.test", "early.test", "late.test"] { try fixture.say(["203.0.113.1"], about: host) }
+        func queued(_ count: Int) async {
+            while fixture.resolver.providerHealth[0].queued < count, !Task.isCancelled { await Task.yield() }
+        }
+        fixture.provider.hold()
+        async let slow = fixture.resolve("slow.test")
+        await fixture.provider.queries(atLeast: 1)
+        async let early = fixture.resolve("early.test") { $0.timeLimit = .seconds(2) }
+        await queued(1)
+        fixture.time.advance(by: .milliseconds(400))
+        // With another query as slow as the first one, this one ends within half of the limit, and the early one does not.
+        async let late = fixture.resolve("late.test") { $0.timeLimit = .milliseconds(2900) }
+        await queued(2)
+        fixture.time.advance(by: .milliseconds(150))
+        fixture.provider.release()
+        _ = try await (slow, early, late)
+        #expect(fixture.provider.queries.map(\.host.description) == ["slow.test", "late.test", "early.test"])
+    }
 }

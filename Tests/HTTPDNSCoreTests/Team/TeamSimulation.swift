@@ -85,7 +85,7 @@ struct TeamSimulation {
             deadline: now + limit
         )
         assignment.patientUntil = patience.map { now + $0 }
-        assignment.demand = wantedFor.map { LookupDemand(until: now + $0) }
+        assignment.demand = wantedFor.map { LookupDemand(since: now, limit: $0 * 2) }
         let (id, actions) = state.begin(assignment, explores: explores, at: now)
         take(actions)
         return id
