@@ -179,9 +179,9 @@ else
 ifneq ($(SIMULATE),)
 	$(SIMULATOR) $(SIMULATE)
 else
-	@$(SIMULATOR) --worlds 250 --part 1/2 >$(NESTED_BUILD)/simulation-1 2>&1 & first=$$!; \
+	@$(SIMULATOR) --worlds 224 --part 1/2 >$(NESTED_BUILD)/simulation-1 2>&1 & first=$$!; \
 	status=0; \
-	$(SIMULATOR) --worlds 250 --part 2/2 >$(NESTED_BUILD)/simulation-2 2>&1 || status=1; \
+	$(SIMULATOR) --worlds 224 --part 2/2 >$(NESTED_BUILD)/simulation-2 2>&1 || status=1; \
 	wait $$first || status=1; \
 	grep -hvE '^  [a-z].*: [0-9]+$$' $(NESTED_BUILD)/simulation-[12]; \
 	exit $$status

@@ -33,6 +33,13 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         let number = stage.next("query \(name) \(host) \(query.families)")
         var draw = Draw(stage.seed, "answer \(name) \(host) \(query.families) \(number)")
         stage.note("query \(name) \(host) \(query.families) \(number)")
+        if let overload = stage.world.overload, let index = stage.number(of: host) {
+            stage.cover("answer under overload")
+            try await Task.sleep(for: overload.service)
+            let addresses = stage.world.names[index].addresses
+            stage.answered(source, addresses, lives: .seconds(3600))
+            return HTTPDNSProviderAnswer(addresses, timeToLive: .seconds(3600), to: query)
+        }
         let isDown = World.isDown(name, in: stage.seed, at: .nanoseconds(schedule.elapsed))
         let fate = draw.below(1000)
         try await Task.sleep(

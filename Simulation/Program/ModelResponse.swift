@@ -32,6 +32,13 @@ struct ModelResponse {
         pause = draw.time(.microseconds(100), .milliseconds(15))
         let body = "body of \(request.target) no. \(attempt)"
         pieces = [(draw.time(.microseconds(10), .microseconds(400)), body)]
+        if let overload = stage.world.overload {
+            stage.cover("response under overload")
+            pause = overload.service
+            let rest = overload.limit == .bandwidth ? overload.length - body.utf8.count : 0
+            pieces = [(.zero, body + String(repeating: ".", count: rest))]
+            return
+        }
         if draw.happens(20), let name = stage.number(of: request.host) {
             fields.append(("Set-Cookie", "c\(name)=1; Max-Age=5"))
         }

@@ -86,6 +86,7 @@ func play(_ world: World, _ variant: Variant, keepsTrace: Bool = false) -> Outco
     let run = WorldRun(stage, variant)
     Task.detached { await run.play() }
     let isOver = schedule.run(until: { run.isOver }, mostSteps: 2_000 * (world.calls.count + 1_000))
+    if isOver { stage.checkOverload() }
     if !isOver { stage.violate("every call ends", "\(run.unfinished) after \(schedule.steps) steps") }
     let sockets = sim_open_sockets()
     let threads = sim_end()
@@ -217,7 +218,8 @@ private final class WorldRun: @unchecked Sendable {
         configuration.environment = { _ in nil }
         configuration.random = { 0.5 }
         configuration.trust.roots = .file(rootsPath)
-        try use([ModelProvider(.a), ModelProvider(.b)], in: &configuration)
+        let sources: [AnswerSource] = stage.world.overload == nil ? [.a, .b] : [.a]
+        try use(sources.map { ModelProvider($0) }, in: &configuration)
         configuration.resolver.store = store
         configuration.resolver.hasIPv6Route = { settings.hasIPv6 }
         configuration.resolver.cache.staleLimit = settings.staleLimit
@@ -248,6 +250,7 @@ private final class WorldRun: @unchecked Sendable {
             // Clients of one file share the rules too.
             configuration.resolver.indexedMappings = try HTTPDNSMappings(configuration.resolver.mappings)
         }
+        stage.world.overload?.apply(to: &configuration)
         if variant.isObserved {
             configuration.applicationInterceptors = [PassingInterceptor()]
             configuration.networkInterceptors = [PassingInterceptor()]
@@ -405,6 +408,7 @@ private final class WorldRun: @unchecked Sendable {
         do {
             let response = try await task.value
             text = "\(response.status.code)"
+            stage.completed.append(schedule.elapsed)
             note(response.exchanges, of: call, isAlone: isFirst && begun[call.name] == number)
         } catch {
             text = (error as? HTTPDNSClientError).map { "\($0.code)" } ?? "canceled"

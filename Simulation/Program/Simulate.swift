@@ -64,7 +64,7 @@ func simulate(_ arguments: Arguments) -> Bool {
     var calls = 0
     var different = 0
     var isRepeated = false
-    var broken: [(UInt64, Variant, [Violation])] = []
+    var broken: [(World, Variant, [Violation])] = []
     let variants = Variant.Depth.allCases.flatMap { depth in
         [
             Variant(depth: depth, order: .random(1)), Variant(depth: depth, order: .random(2)),
@@ -78,7 +78,9 @@ func simulate(_ arguments: Arguments) -> Bool {
     for seed in seeds where Int(seed) % arguments.part.of == arguments.part.number - 1 || arguments.seed != nil {
         let world = World(seed: seed, calls: arguments.calls)
         var first: [Variant.Depth: Outcome] = [:]
-        for variant in variants {
+        let overloaded = World(overloaded: seed, calls: arguments.calls)
+        let plays = variants.map { (world, $0) } + [(overloaded, Variant(order: .random(1)))]
+        for (world, variant) in plays {
             let outcome = play(world, variant, keepsTrace: arguments.printsTrace || !isRepeated)
             calls += world.calls.count
             total.steps += outcome.steps
@@ -90,7 +92,7 @@ func simulate(_ arguments: Arguments) -> Bool {
                 print("seed \(seed) (\(variant)), after \(calls) calls: \(violation.rule)")
                 return false
             }
-            if !outcome.violations.isEmpty { broken.append((seed, variant, outcome.violations)) }
+            if !outcome.violations.isEmpty { broken.append((world, variant, outcome.violations)) }
             if !outcome.isOver {
                 // Tasks and threads of it are left, which would take part in the next world.
                 for violation in outcome.violations {
@@ -99,6 +101,7 @@ func simulate(_ arguments: Arguments) -> Bool {
                 return false
             }
             if arguments.printsTrace { outcome.trace.forEach { print($0) } }
+            if world.overload != nil { continue }
             if let first = first[variant.depth] {
                 for (call, text) in first.calls where outcome.calls[call] != text {
                     different += 1
@@ -115,7 +118,7 @@ func simulate(_ arguments: Arguments) -> Bool {
             isRepeated = true
             if play(world, variants[0], keepsTrace: true).trace != outcome.trace {
                 let violation = Violation(rule: "a world that is played again has the same trace", facts: "")
-                broken.append((seed, variants[0], [violation]))
+                broken.append((world, variants[0], [violation]))
             }
         }
         if let seconds = arguments.seconds, (ContinuousClock.now - start) / .seconds(1) > seconds { break }
@@ -130,13 +133,13 @@ func simulate(_ arguments: Arguments) -> Bool {
     writeError("\(Int(took * 10)) tenths of a second, \(Int(Double(calls) / max(took, 0.001))) calls/s")
     for (kind, count) in Stage.coverage.sorted(by: { $0.key < $1.key }) { print("  \(kind): \(count)") }
     var reported: Set<String> = []
-    for (seed, variant, violations) in broken {
+    for (world, variant, violations) in broken {
         for violation in violations where reported.insert(violation.rule).inserted {
-            print("seed \(seed) (\(variant)): \(violation.rule): \(violation.facts)")
-            let world = shrink(World(seed: seed, calls: arguments.calls), variant, breaking: violation.rule)
+            print("seed \(world.seed) (\(variant)): \(violation.rule): \(violation.facts)")
+            let world = shrink(world, variant, breaking: violation.rule)
             print("  with \(world.calls.count) calls and \(world.events.count) changes, \(world.settings):")
             for line in play(world, variant, keepsTrace: true).trace { print("  \(line)") }
-            print("  again: make simulate SEED=\(seed) CALLS=\(arguments.calls) TRACE=1")
+            print("  again: make simulate SEED=\(world.seed) CALLS=\(arguments.calls) TRACE=1")
         }
     }
     print(broken.isEmpty ? "no rule was broken" : "\(broken.count) plays broke a rule")

@@ -57,6 +57,8 @@ final class Stage {
     /// The time until which the body of a response may be given to calls.
     private var bodiesUntil: [String: Int64] = [:]
     var callStarts: [Int: Int64] = [:]
+    /// The times at which calls ended with a response.
+    var completed: [Int64] = []
     /// Addresses that the policy refuses, with the time from which calls that start must keep to it.
     private var denied: [HTTPDNSAddress: Int64] = [:]
     private var facts: SettingsFacts
@@ -268,6 +270,21 @@ final class Stage {
         }
     }
 
+    /// Checks that the calls which completed use up the limit of an overload.
+    func checkOverload() {
+        guard let overload = world.overload, let end = world.calls.last?.start else { return }
+        let time = (end - overload.service * 2) / .seconds(1)
+        let least = time * overload.capacity * 0.8
+        let completed = completed.filter { $0 <= end.nanoseconds }.count
+        cover("overload of \(overload.limit)")
+        note("overload: \(overload), \(completed) of \(Int(least / 0.8)) completed")
+        // Of a few calls the share is chance.
+        if least > 20, Double(completed) < least {
+            let facts = "\(overload): \(completed) of \(Int(least / 0.8))"
+            violate("under overload four fifths of a limit are used", facts)
+        }
+    }
+
     // MARK: - Settings
 
     /// Notes that settings are replaced: what they allow is right from now on, and what the earlier ones allow as well.
@@ -345,6 +362,7 @@ final class Stage {
         if kind < 8 { fate = SIM_REFUSE } else if kind < 14 { fate = SIM_DROP }
         if draw.happens(2) { fate = SIM_REFUSE }
         if draw.happens(2) { fate = SIM_DROP }
+        if world.overload != nil { fate = SIM_ACCEPT }
         cover("connect \(["accepted", "refused", "dropped"][Int(fate)])")
         note("connect \(number) to \(text) of n\(owner): \(fate)")
         let delay = draw.time(.microseconds(100), .milliseconds(8)).nanoseconds

@@ -117,6 +117,38 @@ struct World {
     var names: [Name] = []
     var calls: [Call] = []
     var events: [Event] = []
+    /// In a world whose servers and providers are well.
+    var overload: Overload?
+
+    /// A world whose only fault is that there are too many calls.
+    init(overloaded seed: UInt64, calls callCount: Int) {
+        self.seed = seed
+        let overload = Overload(seed: seed, calls: callCount)
+        self.overload = overload
+        settings.hasIPv6 = true
+        settings.hasHeadLimit = false
+        for index in 0..<overload.nameCount {
+            let addresses = [v6Address(name: index, last: 0)]
+            names.append(Name(host: "n\(index).test", addresses: addresses, hasRoute: true))
+        }
+        let spacing = Duration.seconds(1 / (overload.capacity * overload.load))
+        var at = Duration.zero
+        for number in 0..<callCount {
+            var own = Draw(seed, "call \(number)")
+            at += own.time(.zero, spacing * 2)
+            calls.append(
+                Call(
+                    number: number,
+                    resource: number,
+                    start: at,
+                    name: overload.nameCount < callCount ? own.below(overload.nameCount) : number,
+                    isPost: own.happens(20),
+                    hasSecret: false,
+                    timeout: overload.timeout
+                )
+            )
+        }
+    }
 
     init(seed: UInt64, calls callCount: Int) {
         self.seed = seed
@@ -289,6 +321,7 @@ struct World {
 
 /// A public address of the family 6.
 private func v6Address(name: Int, last: Int) -> HTTPDNSAddress {
-    let bytes: [UInt8] = [0x24, 0, 0xcb, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(name), 0, UInt8(last + 1)]
+    let (high, low) = UInt16(name).quotientAndRemainder(dividingBy: 256)
+    let bytes: [UInt8] = [0x24, 0, 0xcb, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(high), UInt8(low), 0, UInt8(last + 1)]
     return HTTPDNSAddress(bytes: bytes) ?? .init(v4: 203, 0, 113, UInt8(name * 4 + last + 1))
 }
