@@ -17,7 +17,7 @@ struct ModelResponse {
     var status = "200 OK"
     var fields: [(name: String, value: String)] = [("Content-Type", "text/plain")]
     /// The pieces of the body, and the time before each.
-    var pieces: [(pause: Duration, text: String)]
+    var pieces: [(pause: Duration, bytes: [UInt8])]
     var extent = Extent.all
     var end = End.open
     var framing = Framing.length
@@ -31,12 +31,12 @@ struct ModelResponse {
         var draw = Draw(stage.seed, "response \(request.target) \(attempt)")
         pause = draw.time(.microseconds(100), .milliseconds(15))
         let body = "body of \(request.target) no. \(attempt)"
-        pieces = [(draw.time(.microseconds(10), .microseconds(400)), body)]
+        pieces = [(draw.time(.microseconds(10), .microseconds(400)), Array(body.utf8))]
         if let overload = stage.world.overload {
             stage.cover("response under overload")
             pause = overload.service
             let rest = overload.limit == .bandwidth ? overload.length - body.utf8.count : 0
-            pieces = [(.zero, body + String(repeating: ".", count: rest))]
+            pieces = [(.zero, Array(body.utf8) + [UInt8](repeating: UInt8(ascii: "."), count: rest))]
             return
         }
         if draw.happens(20), let name = stage.number(of: request.host) {
@@ -72,7 +72,7 @@ struct ModelResponse {
                 var form = Draw(stage.seed, "form \(request.target) \(attempt)")
                 fields.append(("Retry-After", form.happens(40) ? stage.date(after: seconds) : "\(seconds)"))
             }
-            pieces[0].text = "sorry"
+            pieces[0].bytes = Array("sorry".utf8)
         case ..<150:
             status = draw.pick(["302 Found", "307 Temporary Redirect", "303 See Other"])
             stage.cover("response \(status.prefix(3))")
@@ -88,7 +88,7 @@ struct ModelResponse {
             stage.cover("response chunked")
             framing = .chunks
             pieces = [body.prefix(4), body.dropFirst(4)].map { part in
-                (draw.happens(10) ? draw.time(.milliseconds(1), .seconds(2)) : .zero, String(part))
+                (draw.happens(10) ? draw.time(.milliseconds(1), .seconds(2)) : .zero, Array(part.utf8))
             }
         case ..<240:
             stage.cover("response until the end")
@@ -105,10 +105,34 @@ struct ModelResponse {
                 stage.cover("stray bytes")
                 straysAfter = draw.time(.zero, .milliseconds(5))
             }
+            var coding = Draw(stage.seed, "coding \(request.target) \(attempt)")
+            // The transport decodes.
+            if stage.depth == .whole, coding.happens(20) {
+                stage.cover("response in gzip")
+                fields.append(("Content-Encoding", "gzip"))
+                let isIntact = !coding.happens(10)
+                if !isIntact { stage.cover("response in broken gzip") }
+                pieces[0].bytes = gzip(pieces[0].bytes, isIntact: isIntact)
+            }
         }
         let isKept = fields.contains { $0.value == "max-age=1" }
         stage.sends(body, after: pieces.reduce(pause) { $0 + $1.pause }, lives: isKept ? .seconds(1) : .zero)
     }
 
-    var length: Int { pieces.reduce(0) { $0 + $1.text.utf8.count } }
+    var length: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
+}
+
+/// Returns bytes in the coding gzip (RFC 1952), as one block that is not compressed.
+private func gzip(_ bytes: [UInt8], isIntact: Bool) -> [UInt8] {
+    var sum = UInt32.max
+    for byte in bytes {
+        sum ^= UInt32(byte)
+        for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1 == 1 ? 0xedb8_8320 : 0) }
+    }
+    func little<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+        withUnsafeBytes(of: number.littleEndian) { Array($0) }
+    }
+    let length = UInt16(bytes.count)
+    return [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1] + little(length) + little(~length) + bytes
+        + little(isIntact ? ~sum : sum) + little(UInt32(length))
 }

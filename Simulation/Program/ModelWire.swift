@@ -150,7 +150,7 @@ private struct ModelBody: AsyncSequence, Sendable {
             let piece = response.pieces[index]
             index += 1
             try await body.wire.pass(piece.pause, body.hop, .body, isSent: true)
-            guard response.extent == .partOfBody else { return Array(piece.text.utf8) }
+            guard response.extent == .partOfBody else { return piece.bytes }
             throw failure(.connectionLost, .body, "the connection ended", at: body.endpoint, isSent: true)
         }
     }

@@ -171,6 +171,8 @@ private final class WorldRun: @unchecked Sendable {
     private(set) var isOver = false
     private(set) var outcomes: [Int: String] = [:]
     private var terminalEvents: [UInt64: Int] = [:]
+    /// The events of resolvers by their kind, in the order of ``made``.
+    private var resolverEvents: [[HTTPDNSResolver.Event.Kind: Int]] = []
     private var clients: [HTTPDNSClient] = []
     /// The clients whose shutdown has begun.
     private var closed: Set<ObjectIdentifier> = []
@@ -179,7 +181,7 @@ private final class WorldRun: @unchecked Sendable {
     private(set) var providers: [ModelProvider] = []
     private let store: (any HTTPDNSResolutionStore)?
     /// All clients so far, and the readers of their events.
-    private var made: [(client: HTTPDNSClient, events: Task<Void, Never>?)] = []
+    private var made: [(client: HTTPDNSClient, events: [Task<Void, Never>])] = []
     /// The restart in progress, which calls wait for.
     private var restarting: Task<Void, any Error>?
     /// The calls that have begun and not ended, by number, and how many have begun for each name.
@@ -273,8 +275,15 @@ private final class WorldRun: @unchecked Sendable {
         let client = try await client(configuration)
         clients.append(client)
         stage.clientsInUse += 1
-        made.append((client, variant.isObserved ? Task { await self.observe(client.requestEvents) } : nil))
-        while variant.isObserved, observed < made.count { await Task.yield() }
+        guard variant.isObserved else { return made.append((client, [])) }
+        let number = made.count
+        resolverEvents.append([:])
+        let events = [
+            Task { await self.observe(client.requestEvents) },
+            Task { await self.observe(client.resolver.events, number) },
+        ]
+        made.append((client, events))
+        while observed < 2 * made.count { await Task.yield() }
     }
 
     private func client(_ configuration: HTTPDNSClient.Configuration) async throws -> HTTPDNSClient {
@@ -322,9 +331,9 @@ private final class WorldRun: @unchecked Sendable {
             // An event may still be on its way to its reader.
             for _ in 0..<100 where observing > 0 { try? await Task.sleep(for: .milliseconds(10)) }
             if observing > 0 { stage.violate("the events of a client end with it", "\(observing)") }
-            for (_, events) in made {
-                events?.cancel()
-                await events?.value
+            for event in made.flatMap(\.events) {
+                event.cancel()
+                await event.value
             }
             if variant.isObserved { checkEvents() }
         } catch {
@@ -373,6 +382,20 @@ private final class WorldRun: @unchecked Sendable {
 
     // MARK: - Calls
 
+    private func body(of call: World.Call) -> HTTPDNSClient.Request.Body {
+        guard call.isPost else { return .none }
+        let bytes = Array("order \(call.number)".utf8)
+        guard call.isStream else { return .bytes(bytes) }
+        var pieces = [bytes[...2], bytes[3...]][...]
+        var draw = Draw(stage.seed, "pieces \(call.number)")
+        let chunks = AsyncStream<ArraySlice<UInt8>> {
+            guard let piece = pieces.popFirst() else { return nil }
+            try? await Task.sleep(for: draw.time(.zero, .milliseconds(20)))
+            return piece
+        }
+        return .stream(length: Int64(bytes.count), chunks)
+    }
+
     private func run(_ call: World.Call) async {
         try? await Task.sleep(for: call.start)
         while clients.isEmpty, let restarting { _ = await restarting.result }
@@ -383,7 +406,7 @@ private final class WorldRun: @unchecked Sendable {
         var request = HTTPDNSClient.Request(
             method: call.isPost ? .post : .get,
             url: "\(stage.scheme)://\(name.host)/a\(call.resource)",
-            body: call.isPost ? .bytes(Array("order \(call.number)".utf8)) : .none
+            body: body(of: call)
         )
         if call.hasSecret { request.headerFields[.authorization] = "Bearer secret-\(call.name)" }
         if let timeout = call.timeout { request.options.timeout = HTTPDNSClient.TimeLimit(timeout) }
@@ -463,7 +486,7 @@ private final class WorldRun: @unchecked Sendable {
         {
             stage.violate("a name does not exist only when a source has said so", facts)
         }
-        guard call.isPost, stage.world.settings.retries, call.timeout == nil, call.cancelAfter == nil,
+        guard call.isPost, !call.isStream, stage.world.settings.retries, call.timeout == nil, call.cancelAfter == nil,
             !closed.contains(ObjectIdentifier(client)), error.code == .connectFailed || error.code == .connectionLost
         else { return }
         let targets = sequence(first: 0) { $0 + 1 }.lazy.map { $0 == 0 ? "/a\(call.number)" : "/a\(call.number)/\($0)" }
@@ -528,7 +551,35 @@ private final class WorldRun: @unchecked Sendable {
         }
     }
 
+    private func observe(_ events: HTTPDNSResolver.Events, _ number: Int) async {
+        observing += 1
+        observed += 1
+        defer { observing -= 1 }
+        for await event in events.buffered(upTo: 100_000) {
+            stage.cover("event \(event.kind)")
+            resolverEvents[number][event.kind, default: 0] += 1
+        }
+    }
+
     private func checkEvents() {
+        for (client, events) in zip(made.map(\.client), resolverEvents) {
+            let counters = client.resolver.counters
+            let counts: [HTTPDNSResolver.Event.Kind: Int] = [
+                .refreshStarted: counters.refreshesStarted, .refreshed: counters.refreshesSucceeded,
+                .refreshFailed: counters.refreshesFailed, .changed: counters.changes, .lastResort: counters.lastResort,
+                .providerFailed: counters.providers.values.reduce(0) { $0 + $1.failures.values.reduce(0, +) },
+            ]
+            for (kind, count) in counts where events[kind] ?? 0 != count {
+                stage.violate("a resolver counts what it reports", "\(kind): \(events[kind] ?? 0), counted \(count)")
+            }
+            for (name, provider) in counters.providers {
+                let failures = provider.failures.values.reduce(0, +)
+                let ended = provider.answers + provider.negatives + provider.canceled + failures
+                if ended != provider.queries {
+                    stage.violate("each query of a provider ends once", "\(name): \(ended) of \(provider.queries)")
+                }
+            }
+        }
         let several = terminalEvents.filter { $0.value != 1 }
         if !several.isEmpty { stage.violate("a call has one terminal event", "\(several)") }
         if terminalEvents.count != outcomes.count {

@@ -35,6 +35,7 @@ enum AnswerSource: Int, CaseIterable {
 // Not Sendable by itself: the schedule lets one task or thread of the process run at a time.
 final class Stage {
     let world: World
+    let depth: Variant.Depth
     let seed: UInt64
     /// The lines of the trace; only kept when somebody reads them.
     private(set) var trace: [String] = []
@@ -130,6 +131,7 @@ final class Stage {
     init(_ world: World, _ depth: Variant.Depth, keepsTrace: Bool) {
         facts = SettingsFacts(staleLimit: world.settings.staleLimit, providers: [])
         self.world = world
+        self.depth = depth
         scheme = depth == .whole ? "http" : "https"
         seed = world.seed
         self.keepsTrace = keepsTrace
@@ -393,6 +395,10 @@ final class Stage {
         while let end = headEnd(in: peer.buffer) {
             let request = ReceivedRequest(head: peer.buffer[..<end])
             noteArrival(of: request, on: number)
+            // The client takes such bytes for a response, and from then on each response for that of the next request. Of a
+            // slow body the rest may still come.
+            if let strayAt = peer.strayAt, strayAt > sim_now() { peer.isShifted = true }
+            if peer.isShifted, let call = request.call { strayCalls.insert(call) }
             guard peer.buffer.count - end >= request.length else { break }
             peer.buffer.removeFirst(end + request.length)
             peer.requests += 1
@@ -414,9 +420,6 @@ final class Stage {
 
     private func serve(_ request: ReceivedRequest, on number: Int) {
         guard let peer = peers[number] else { return }
-        // The client took such bytes for a response, and from then on each response for that of the next request.
-        if let strayAt = peer.strayAt, strayAt > sim_now() { peers[number]?.isShifted = true }
-        if peers[number]?.isShifted == true, let call = request.call { strayCalls.insert(call) }
         guard !peer.isOver else { return }
         requestCount += 1
         note("request \(number) \(request.method) \(request.target) at \(peer.address)")
@@ -496,14 +499,13 @@ final class Stage {
     private func respond(to request: ReceivedRequest, on number: Int) {
         let response = ModelResponse(to: request, in: self)
         var at = sim_now() + response.pause.nanoseconds
-        func push(_ text: String, kind: Int = SIM_BYTES) {
-            var text = text
-            text.withUTF8 { utf8 in
-                utf8.withMemoryRebound(to: CChar.self) {
-                    sim_push(Int32(number), at, $0.baseAddress, $0.count, Int32(kind))
-                }
+        func push(_ bytes: [UInt8], kind: Int = SIM_BYTES) {
+            bytes.withUnsafeBytes {
+                let bytes = $0.assumingMemoryBound(to: CChar.self)
+                sim_push(Int32(number), at, bytes.baseAddress, bytes.count, Int32(kind))
             }
         }
+        func push(_ text: String, kind: Int = SIM_BYTES) { push(Array(text.utf8), kind: kind) }
         var head = "HTTP/1.1 \(response.status)\r\n"
         for field in response.fields { head += "\(field.name): \(field.value)\r\n" }
         switch response.framing {
@@ -514,13 +516,13 @@ final class Stage {
         switch response.extent {
         case .nothing: break
         case .halfOfHead: push("HTTP/1.1 200 OK\r\nContent-Le")
-        case .partOfBody: push(head + (response.pieces.first?.text.prefix(5) ?? ""))
+        case .partOfBody: push(Array(head.utf8) + (response.pieces.first?.bytes.prefix(5) ?? []))
         case .all:
             push(head)
             for piece in response.pieces {
                 at += piece.pause.nanoseconds
-                let text = piece.text
-                push(response.framing == .chunks ? "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n" : text)
+                let chunk = "\(String(piece.bytes.count, radix: 16))\r\n".utf8
+                push(response.framing == .chunks ? chunk + piece.bytes + Array("\r\n".utf8) : piece.bytes)
             }
             if response.framing == .chunks { push("0\r\n\r\n") }
         }

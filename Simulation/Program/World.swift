@@ -21,6 +21,8 @@ struct World {
         var start: Duration
         var name: Int
         var isPost: Bool
+        /// Whether its body is a stream, which is sent once.
+        var isStream = false
         var hasSecret: Bool
         var timeout: Duration?
         var cancelAfter: Duration?
@@ -208,6 +210,8 @@ struct World {
             // As soon as it begins: between any two of its first steps.
             var canceling = Draw(seed, "cancellation \(number)")
             if call.cancelAfter != nil, canceling.happens(30) { call.cancelAfter = .zero }
+            var body = Draw(seed, "body \(number)")
+            call.isStream = call.isPost && body.happens(40)
             var shared = Draw(seed, "resource of call \(number)")
             let other = number - 1 - shared.below(3)
             if shared.happens(20), other >= 0, call.mayShareResource, calls[other].mayShareResource {
