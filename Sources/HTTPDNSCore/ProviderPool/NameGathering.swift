@@ -132,11 +132,15 @@ final class NameGathering: Sendable {
                 single.host = host
                 single.timeLimit = deadline - clock.now()
                 group.addTask { [provider, single] in
+                    // Not `return (host, .success(try await …))`: in a release build of Swift 6.3 the host is not there when
+                    // it throws.
+                    let answer: Result<HTTPDNSProviderAnswer, any Error>
                     do {
-                        return (host, .success(try await provider.resolve(single)))
+                        answer = .success(try await provider.resolve(single))
                     } catch {
-                        return (host, .failure(error))
+                        answer = .failure(error)
                     }
+                    return (host, answer)
                 }
             }
             for await (host, result) in group { results[host] = result }
