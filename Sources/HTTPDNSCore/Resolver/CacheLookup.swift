@@ -57,9 +57,7 @@ extension HTTPDNSResolver {
         -> HTTPDNSResolver.Resolution
     {
         for count in name.counts { counting.count(count) }
-        if let key = name.shadow {
-            compare(key, withSystem: .addresses(Set(resolution.endpoints.map(\.address))), by: settings)
-        }
+        compare(name, withSystem: .addresses(Set(resolution.endpoints.map(\.address))), by: settings)
         guard name.systemOnly != nil else { return resolution }
         var resolution = resolution
         resolution.reason = name.systemOnly
@@ -77,10 +75,8 @@ extension HTTPDNSResolver {
     ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution {
         if error.code == .shutDown { throw error }
         for count in name.counts { counting.count(count) }
-        if let key = name.shadow {
-            let isDefinite = error.code == .nameNotFound || error.code == .noAddresses
-            compare(key, withSystem: isDefinite ? .nothing : .failed, by: settings)
-        }
+        let isDefinite = error.code == .nameNotFound || error.code == .noAddresses
+        compare(name, withSystem: isDefinite ? .nothing : .failed, by: settings)
         let entry = name.systemOnly == nil ? settings.resolving.routes.entry(for: name.host) : nil
         let route = entry?.counting ?? counting.unrouted
         guard let mappingTrace = name.mappingTrace, !mappingTrace.lastResort.isEmpty else {

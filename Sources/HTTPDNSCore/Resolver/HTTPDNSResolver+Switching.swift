@@ -43,7 +43,8 @@ extension HTTPDNSResolver {
         return name.systemOnly == .switchedOff
     }
 
-    private func isOff(_ host: HTTPDNSName, by settings: LiveSettings) -> Bool {
+    /// Returns whether the kill switch, in its present state, turns a name off.
+    func isOff(_ host: HTTPDNSName, by settings: LiveSettings) -> Bool {
         killSwitch.entry(for: host, decidedBy: settings.resolving.routes.entry(for: host)?.route.pattern) != nil
     }
 

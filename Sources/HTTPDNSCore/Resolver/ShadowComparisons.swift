@@ -114,9 +114,10 @@ extension ShadowWord {
 extension HTTPDNSResolver {
     /// Compares the providers' answer for a name with the system resolver's, once.
     ///
-    /// No request waits for the comparison, and the providers' addresses are not used for anything else.
-    /// - Parameter key: The key of the query to the providers.
-    func compare(_ key: CacheKey, withSystem system: ShadowWord, by settings: LiveSettings) {
+    /// No request waits for the comparison, and the providers' addresses are not used for anything else. A name that was
+    /// switched off meanwhile is not compared.
+    func compare(_ name: CacheLookup, withSystem system: ShadowWord, by settings: LiveSettings) {
+        guard let key = name.shadow, mayCompare([name.host, key.host]) else { return }
         var inquiry = inquiry(about: key, systemOnly: nil, by: settings.resolving)
         guard case .providers(let names, _) = inquiry.route?.action, !names.isEmpty else { return }
         // Families that providers are not queried for are not compared.
@@ -137,8 +138,17 @@ extension HTTPDNSResolver {
             guard shadows.wait(key, system) else { return }
             let asked = inquiry
             // A detached task, because it is no part of the request: it has neither its priority nor its end.
-            Task.detached { [self] in shadows.finish(key, await providersWord(asked)) }
+            Task.detached { [self, hosts = [name.host, key.host]] in
+                shadows.finish(key, mayCompare(hosts) ? await providersWord(asked) : .failed)
+            }
         }
+    }
+
+    /// Returns whether the kill switch, in its present state, allows queries about all of these names.
+    private func mayCompare(_ hosts: [HTTPDNSName]) -> Bool {
+        guard !killSwitch.isFullyOn else { return true }
+        let settings = live.current
+        return !hosts.contains { isOff($0, by: settings) }
     }
 
     /// Returns the answer of a route's providers for a name, through cache and lookups as for a request.

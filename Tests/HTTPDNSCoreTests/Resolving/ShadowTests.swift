@@ -46,6 +46,22 @@ struct ShadowTests {
         #expect("\(ShadowWord.verdict(system: word(system), providers: word(providers)))" == verdict)
     }
 
+    /// The system resolver is asked before, and answers after it.
+    @Test("A name that is switched off meanwhile is not compared", arguments: ["img.test", "via.test"])
+    func switchedOff(host: String) async throws {
+        let fixture = try fixture { $0.mappings = [try HTTPDNSMapping.Key("via.test"): .via("img.test")] }
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        fixture.system.hold()
+        async let waiting = fixture.resolve(host)
+        await fixture.system.questions(atLeast: 1)
+        fixture.resolver.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("img.test")))
+        fixture.resolver.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern(host)))
+        fixture.system.release()
+        #expect(try await waiting.addresses == ["203.0.113.99"])
+        #expect(await counted(fixture) == [0, 0, 0])
+        #expect(fixture.provider.queries.isEmpty)
+    }
+
     /// Each lookup is compared once.
     @Test("In shadow mode the system's answer serves without waiting for a provider")
     func neverWaits() async throws {
