@@ -18,9 +18,34 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
 
     func isEquivalent(to other: any HTTPDNSProvider) -> Bool { (other as? ModelProvider)?.name == name }
 
+    var batchLimit: Int { currentStage.world.settings.hasBatches ? 5 : 1 }
+
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         // Nothing is sent for a query that was canceled before it began.
         try Task.checkCancellation()
+        received(query)
+        return try await answer(query)
+    }
+
+    func resolve(
+        _ query: HTTPDNSProviderQuery,
+        batch: [HTTPDNSName]
+    ) async throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
+        try Task.checkCancellation()
+        currentStage.cover("query for a batch")
+        let queries = batch.map { host in
+            var query = query
+            query.host = host
+            return query
+        }
+        for query in queries { received(query) }
+        var answers: [HTTPDNSName: HTTPDNSProviderAnswer] = [:]
+        let tasks = queries.map { query in Task { try await self.answer(query) } }
+        for (host, task) in zip(batch, tasks) { answers[host] = try? await task.value }
+        return answers
+    }
+
+    private func received(_ query: HTTPDNSProviderQuery) {
         let stage = currentStage
         stage.queryCount += 1
         let host = "\(query.host)"
@@ -28,8 +53,13 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
             stage.violate("a provider is not asked after the switch is off", "\(name) for \(host), off since \(since)")
         }
         stage.queried(host, query.families)
-        defer { stage.queriesInFlight[host, default: 0] -= 1 }
         if isShutDown { stage.violate("a provider that is shut down is not asked", "\(name) for \(host)") }
+    }
+
+    private func answer(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        let stage = currentStage
+        let host = "\(query.host)"
+        defer { stage.queriesInFlight[host, default: 0] -= 1 }
         let number = stage.next("query \(name) \(host) \(query.families)")
         var draw = Draw(stage.seed, "answer \(name) \(host) \(query.families) \(number)")
         stage.note("query \(name) \(host) \(query.families) \(number)")

@@ -182,6 +182,8 @@ private final class WorldRun: @unchecked Sendable {
     private let store: (any HTTPDNSResolutionStore)?
     /// All clients so far, and the readers of their events.
     private var made: [(client: HTTPDNSClient, events: [Task<Void, Never>])] = []
+    /// The lookups ahead.
+    private var lookups: [Task<Void, Never>] = []
     /// The restart in progress, which calls wait for.
     private var restarting: Task<Void, any Error>?
     /// The calls that have begun and not ended, by number, and how many have begun for each name.
@@ -264,10 +266,12 @@ private final class WorldRun: @unchecked Sendable {
         self.providers += providers
         configuration.resolver.providers = providers
         configuration.resolver.routes = try stage.world.names.filter(\.hasRoute).map {
-            HTTPDNSRoute(
+            var route = HTTPDNSRoute(
                 try HTTPDNSRoute.Pattern($0.host),
                 .providers(providers.map(\.name), fallback: stage.world.settings.systemFallback ? .system : .none)
             )
+            if $0.isShadow { route.mode = .shadow }
+            return route
         }
     }
 
@@ -327,6 +331,7 @@ private final class WorldRun: @unchecked Sendable {
             changes.cancel()
             await changes.value
             for client in clients where !closed.contains(ObjectIdentifier(client)) { await shutDown(client) }
+            for lookup in lookups { await lookup.value }
             for (client, _) in made { checkLimits(of: client) }
             // An event may still be on its way to its reader.
             for _ in 0..<100 where observing > 0 { try? await Task.sleep(for: .milliseconds(10)) }
@@ -717,6 +722,10 @@ private final class WorldRun: @unchecked Sendable {
         case .filesHang(let time):
             stage.cover("change files hang")
             sim_hold_reads(sim_now() + time.nanoseconds)
+        case .preresolve:
+            stage.cover("change names looked up ahead")
+            let names = try stage.world.names.map { try HTTPDNSName($0.host) }
+            for client in clients { lookups.append(Task { _ = await client.resolver.preresolve(names) }) }
         }
     }
 

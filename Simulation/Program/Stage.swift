@@ -200,6 +200,7 @@ final class Stage {
     /// Notes that a query failed.
     func queryFailed(_ host: String) {
         queries[host, default: (0, 0)].failed += 1
+        guard let name = number(of: host), !world.names[name].isShadow else { return }
         // The pause doubles with each further failure.
         if queries[host] ?? (0, 0) == (2, 2), !world.settings.hasSecondClient { failedAt[host] = schedule.elapsed }
     }
@@ -209,7 +210,8 @@ final class Stage {
         let host = world.names[name].host
         // A call that failed to connect, and tries again, may ask again.
         let settings = world.settings
-        guard !settings.retries, settings.networkWait == .zero, !settings.hasSecondClient, lives >= .seconds(20),
+        guard !world.names[name].isShadow, !settings.retries, settings.networkWait == .zero, !settings.hasSecondClient,
+            lives >= .seconds(20),
             queriesInFlight[host] == 1, addresses.contains(where: { denied[$0] == nil && $0 != deniedToSecond })
         else { return }
         let until = schedule.elapsed + (min(lives, .seconds(3600)) / 2).nanoseconds
@@ -441,6 +443,10 @@ final class Stage {
         let rule = rules.destination(of: name)
         if owner != name, rules.led[name]?.contains(owner) != true {
             violate("a request goes to an address of its name", facts)
+        }
+        let isCompared = world.names[name].isShadow && owner == name && rule.address == nil
+        if start > rule.since, isCompared, !bySystem.contains(address) {
+            violate("a name in shadow mode goes to addresses of the system", facts)
         }
         let isRefused = address == deniedToSecond && secondClientCalls.contains(call)
         if let since = isRefused ? -1 : denied[address], start > since {

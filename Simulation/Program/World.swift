@@ -12,6 +12,8 @@ struct World {
         var addresses: [HTTPDNSAddress]
         /// Whether providers know it; else it is in the system's name service alone.
         var hasRoute: Bool
+        /// Whether the answers of providers are only compared with those of the system.
+        var isShadow = false
     }
 
     struct Call {
@@ -67,6 +69,8 @@ struct World {
         case lack(Lack, isOver: Bool)
         /// The file system does not answer for some time.
         case filesHang(Duration)
+        /// All names are looked up ahead.
+        case preresolve
 
         enum Lack { case sockets, threads }
 
@@ -105,6 +109,8 @@ struct World {
         var store = Store.none
         /// Whether the secret of the first name is in a file.
         var hasSecretFile = false
+        /// Whether providers answer several names at once.
+        var hasBatches = false
         /// Whether the system has no further threads for some time.
         var losesThreads = false
 
@@ -189,7 +195,10 @@ struct World {
                         : HTTPDNSAddress(v4: 203, 0, 113, UInt8(index * 4 + last + 1))
                 )
             }
-            names.append(Name(host: "n\(index).test", addresses: addresses, hasRoute: draw.happens(85)))
+            var name = Name(host: "n\(index).test", addresses: addresses, hasRoute: draw.happens(85))
+            var mode = Draw(seed, "mode \(index)")
+            name.isShadow = name.hasRoute && mode.happens(10)
+            names.append(name)
         }
         // Some worlds are busy, some have long pauses in which answers and connections get old.
         let spacing: Duration = draw.pick([.microseconds(200), .milliseconds(2), .milliseconds(40), .milliseconds(400)])
@@ -305,6 +314,9 @@ struct World {
         for _ in 0..<lacks.below(4) where settings.hasSecretFile {
             events.append(Event(at: lacks.time(.zero, at), change: .filesHang(lacks.time(.zero, .seconds(4)))))
         }
+        var ahead = Draw(seed, "ahead")
+        settings.hasBatches = ahead.happens(30)
+        for _ in 0..<ahead.below(3) { events.append(Event(at: ahead.time(.zero, at), change: .preresolve)) }
         if settings.hasDefaultField {
             for number in 1...3 {
                 var own = Draw(seed, "default field \(number)")
