@@ -80,6 +80,11 @@ final class NameGathering: Sendable {
         case .first:
             // If the sleep is canceled, the others do not wait any longer.
             try? await timeSource.sleep(until: timeSource.now() + NameGathering.window)
+            if Task.isCancelled {
+                groups.withLock { $0.leave(group, number) }?.cancel()
+                send(group)
+                throw CancellationError()
+            }
             if groups.withLock({ $0.removeIfAlone(group) }) { return try await provider.resolve(query) }
             send(group)
         case .next: onJoining()
@@ -194,9 +199,12 @@ extension NameGathering.Groups {
     }
 
     /// Closes a group.
-    /// - Returns: Nil when it was closed before.
+    /// - Returns: The names that are still waited for; nil when it was closed before.
     fileprivate mutating func close(_ number: UInt64) -> (HTTPDNSProviderQuery, [HTTPDNSName])? {
         guard var group = all[number], !group.isClosed else { return nil }
+        let wanted = Set(group.waiters.values.map(\.host))
+        group.hosts.removeAll { !wanted.contains($0) }
+        if let first = group.hosts.first { group.query.host = first }
         group.isClosed = true
         if open[group.kind] == number { open[group.kind] = nil }
         all[number] = group

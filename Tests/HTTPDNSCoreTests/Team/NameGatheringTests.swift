@@ -99,6 +99,29 @@ struct NameGatheringTests {
         team.shutdown()
     }
 
+    /// Such as those of the kill switch, also when it is the one that waits for the others.
+    @Test("A name whose caller leaves before its query is sent is not in it", arguments: [0, 1])
+    func canceled(index: Int) async throws {
+        var hosts = try hosts(3)
+        let provider = provider(5, known: hosts)
+        let gathering = NameGathering(provider, timeSource: time)
+        var callers: [Task<HTTPDNSProviderAnswer, any Error>] = []
+        for host in hosts {
+            let query = HTTPDNSProviderQuery(host: host, families: .v4, timeLimit: .seconds(1))
+            callers.append(Task { try await gathering.answer(to: query, onJoining: {}) })
+            while gathering.count < callers.count, !Task.isCancelled { await Task.yield() }
+        }
+        await time.sleepers(atLeast: 1)
+        let leaver = callers.remove(at: index)
+        leaver.cancel()
+        await #expect(throws: CancellationError.self) { try await leaver.value }
+        hosts.remove(at: index)
+        time.advance(by: NameGathering.window)
+        for caller in callers { _ = try await caller.value }
+        #expect(provider.batches == [hosts])
+        #expect(provider.queries.map(\.host) == [hosts[0]])
+    }
+
     @Test("Names queried in other families are sent apart")
     func kinds() async throws {
         let hosts = try hosts(4)
