@@ -11,6 +11,9 @@ public import Synchronization
 ///
 /// Never run a caller's code or do I/O inside `withLock`: let the state return an action and run it afterwards. To release the
 /// last reference to a caller's object is to run its `deinit`: see `change(_:)`.
+///
+/// A closure that is read more than once is kept in a structure. As the value itself, or in an optional, it gets two more thunks
+/// with each access, since the value is passed `inout` as a generic type (Swift 6.3), until a call of it overflows the stack.
 package typealias Lock<Value: ~Copyable> = _Lock<Value>
 
 /// A lock around a value. Not for use outside this package.

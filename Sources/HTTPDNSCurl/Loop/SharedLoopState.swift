@@ -11,6 +11,10 @@ final class SharedLoopState: Sendable {
         var loop: Int
     }
 
+    private struct FailureHandler {
+        var handle: (@Sendable (_ loop: Int, _ isStarted: Bool) -> Void)?
+    }
+
     /// The number of loops.
     let count: Int
     /// The health of endpoints; the loops write it, any thread reads it.
@@ -24,7 +28,7 @@ final class SharedLoopState: Sendable {
     /// The activity of each loop.
     let loads: [LoopLoad]
     private let hedges = Atomic<Int>(0)
-    private let failureHandler = Lock<(@Sendable (_ loop: Int, _ isStarted: Bool) -> Void)?>(nil)
+    private let failureHandler = Lock(FailureHandler())
     private let trust = Lock<Result<TrustMaterial, TransferFailure>?>(nil)
     /// The number of open connections by origin and loop.
     private let connections = Lock<[LoopOrigin: Int]>([:])
@@ -54,13 +58,13 @@ final class SharedLoopState: Sendable {
 
     /// Sets the function that is called with a loop that cannot serve at present, and whether its thread runs.
     func onFailure(_ handler: @escaping @Sendable (_ loop: Int, _ isStarted: Bool) -> Void) {
-        failureHandler.withLock { $0 = handler }
+        failureHandler.withLock { $0.handle = handler }
     }
 
     /// Notes that a loop cannot serve at present.
     func loopFailed(_ loop: Int, isStarted: Bool) {
         guard count > 1 else { return }
-        failureHandler.withLock { $0 }?(loop, isStarted)
+        failureHandler.withLock { $0 }.handle?(loop, isStarted)
     }
 
     /// Returns the trust material, which is read once for all loops. It may block during the disk access.

@@ -18,12 +18,16 @@ package final class RecordedLog: Sendable {
 
         func log(event: LogEvent) {
             log.kept.withLock { $0.append(event) }
-            log.action.withLock { $0 }?(event)
+            log.action.withLock { $0 }.run?(event)
         }
     }
 
+    private struct Action {
+        var run: (@Sendable (LogEvent) -> Void)?
+    }
+
     private let kept = Lock<[LogEvent]>([])
-    private let action = Lock<(@Sendable (LogEvent) -> Void)?>(nil)
+    private let action = Lock(Action())
 
     package init() {}
 
@@ -42,5 +46,5 @@ package final class RecordedLog: Sendable {
     }
 
     /// Runs `action` after each event from now on, on the thread that logged it.
-    package func onEvent(_ action: @escaping @Sendable (LogEvent) -> Void) { self.action.withLock { $0 = action } }
+    package func onEvent(_ action: @escaping @Sendable (LogEvent) -> Void) { self.action.withLock { $0.run = action } }
 }
