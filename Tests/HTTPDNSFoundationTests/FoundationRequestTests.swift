@@ -130,7 +130,7 @@ struct FoundationRequestTests {
 }
 
 /// Requests of Foundation over the wire, beside those of `URLSession`.
-@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
 struct FoundationOverTheWireTests {
     /// What nginx got, and what came back.
     private struct Result: Equatable {

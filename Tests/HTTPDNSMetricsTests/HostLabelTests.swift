@@ -10,7 +10,7 @@ import Testing
 
 @testable import HTTPDNSMetrics
 
-@Suite("Hosts in series of requests", .timeLimit(.minutes(5)))
+@Suite("Hosts in series of requests", .timeLimit(.minutes(10)))
 struct HostLabelTests {
     private static let duration = "http.client.request.duration"
 

@@ -16,7 +16,7 @@ import Yams
 @Suite(
     "Prometheus beside the example's endpoint",
     .enabled(if: ServerRig.isAvailable([.nginx, .prometheus])),
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(10))
 )
 struct PrometheusTests {
     private static let rules = Repository.path("Docs/Prometheus/httpdns.rules.yaml")

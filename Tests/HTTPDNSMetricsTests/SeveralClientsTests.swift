@@ -10,7 +10,7 @@ import Testing
 
 @testable import HTTPDNSMetrics
 
-@Suite("Metrics of several clients", .timeLimit(.minutes(5)))
+@Suite("Metrics of several clients", .timeLimit(.minutes(10)))
 struct SeveralClientsTests {
     private static let duration = "http.client.connection.duration"
 

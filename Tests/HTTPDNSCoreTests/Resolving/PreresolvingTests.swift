@@ -82,7 +82,7 @@ struct PreresolvingTests {
 
     @Test(
         "A call for a name of a batch reaches the system resolver after half of its limit",
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(10)),
         arguments: [.seconds(1), nil] as [Duration?]
     )
     func joinsSilentBatch(limit: Duration?) async throws {
@@ -100,7 +100,7 @@ struct PreresolvingTests {
         #expect(await failures.isEmpty)
     }
 
-    @Test("A call for a name of a batch is not delayed by a provider in quarantine", .timeLimit(.minutes(5)))
+    @Test("A call for a name of a batch is not delayed by a provider in quarantine", .timeLimit(.minutes(10)))
     func joinsBatchInQuarantine() async throws {
         let (fixture, names) = try silentBatch()
         async let failures = fixture.resolver.preresolve(names)
@@ -115,7 +115,7 @@ struct PreresolvingTests {
         #expect(await failures.isEmpty)
     }
 
-    @Test("A batch leaves the system resolver its share of the time", .timeLimit(.minutes(5)))
+    @Test("A batch leaves the system resolver its share of the time", .timeLimit(.minutes(10)))
     func batchDeadline() async throws {
         let (fixture, names) = try silentBatch()
         async let failures = fixture.resolver.preresolve(names)

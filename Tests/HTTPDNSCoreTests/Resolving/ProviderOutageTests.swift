@@ -16,7 +16,7 @@ import Testing
     .serialized,
     .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(10))
 )
 struct ProviderOutageTests {
     enum Outage: CaseIterable, Sendable {

@@ -21,7 +21,7 @@ struct LatencyTrackTests {
         for _ in 0..<5 { histogram.add(.seconds(10), at: start) }
         let found = try #require(histogram.percentile95)
         #expect(found > .milliseconds(milliseconds))
-        #expect(found <= .milliseconds(milliseconds) * 5 / 4 + .microseconds(100))
+        #expect(found <= Duration.milliseconds(milliseconds) * 5 / 4 + Duration.microseconds(100))
         for _ in 0..<5 { histogram.add(.seconds(10), at: start) }
         #expect(try #require(histogram.percentile95) > .seconds(10))
     }

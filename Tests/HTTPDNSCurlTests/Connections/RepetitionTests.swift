@@ -223,7 +223,7 @@ struct RepetitionTests {
     }
 }
 
-@Suite("Repetition at HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])), .timeLimit(.minutes(5)))
+@Suite("Repetition at HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])), .timeLimit(.minutes(10)))
 struct RepetitionAtTimeoutTests {
     @Test("No GET fails at the edge of the server's time limit for idle connections")
     func keepAliveTimeout() async throws {

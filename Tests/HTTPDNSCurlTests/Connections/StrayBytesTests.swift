@@ -243,7 +243,7 @@ struct StrayBytesTests {
     }
 }
 
-@Suite("Stray bytes of HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])), .timeLimit(.minutes(2)))
+@Suite("Stray bytes of HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])), .timeLimit(.minutes(10)))
 struct StrayTimeoutTests {
     /// The server's time limit for a request has passed by then.
     @Test("A connection made ahead long ago gives a request 200, and never 408")

@@ -170,7 +170,7 @@ final class SystemCalls: Sendable {
     }
 }
 
-@Suite("System calls per request", .timeLimit(.minutes(5)))
+@Suite("System calls per request", .timeLimit(.minutes(10)))
 struct SystemCallTests {
     /// Sends many requests, each of which is answered when all are in flight.
     private func send(

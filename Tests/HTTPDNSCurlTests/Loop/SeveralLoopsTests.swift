@@ -170,7 +170,7 @@ struct SeveralLoopsTests {
         await transport.shutdown()
     }
 
-    @Test("Many requests to a busy loop spread, and each gets its response", .timeLimit(.minutes(5)))
+    @Test("Many requests to a busy loop spread, and each gets its response", .timeLimit(.minutes(10)))
     func many() async throws {
         let server = try RawServer(.serve("ok"))
         let transport = transport(2) { $0.takesLoopsInTurn = false }

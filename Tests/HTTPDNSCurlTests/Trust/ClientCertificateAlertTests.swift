@@ -13,7 +13,7 @@ import Testing
 @Suite(
     "Alerts about client certificates",
     .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(10))
 )
 struct ClientCertificateAlertTests {
     private static let demands = ["-Verify", "1", "-verify_return_error"]

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Captured messages", .timeLimit(.minutes(5)))
+@Suite("Captured messages", .timeLimit(.minutes(10)))
 struct CapturedMessageTests {
     /// A captured message, its status and its body.
     static let messages: [(String, Int, String)] = [

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Mocktail files", .timeLimit(.minutes(5)))
+@Suite("Mocktail files", .timeLimit(.minutes(10)))
 struct MocktailTests {
     private func response(
         to url: String,

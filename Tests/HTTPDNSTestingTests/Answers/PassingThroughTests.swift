@@ -10,7 +10,7 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Real responses as answers", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite("Real responses as answers", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct PassingThroughTests {
     /// Runs `body` with a client whose `one.test` is nginx and whose requests pass one answer.
     private func withOrigin<Value>(
@@ -129,7 +129,11 @@ struct PassingThroughTests {
     }
 }
 
-@Suite("Transfers of another client as answers", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite(
+    "Transfers of another client as answers",
+    .enabled(if: ServerRig.isAvailable([.nginx])),
+    .timeLimit(.minutes(10))
+)
 struct PipedAnswerTests {
     /// Noise, which repeats itself at a length that no chunk has.
     private static let noise = (0..<65_521).map { _ in UInt8.random(in: .min ... .max) }

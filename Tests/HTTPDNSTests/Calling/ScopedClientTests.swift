@@ -6,7 +6,7 @@ import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
-@Suite("A client for the time of a closure", .timeLimit(.minutes(2)))
+@Suite("A client for the time of a closure", .timeLimit(.minutes(10)))
 struct ScopedClientTests {
     private struct Mistake: Error {}
 

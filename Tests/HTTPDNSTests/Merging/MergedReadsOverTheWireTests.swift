@@ -11,7 +11,7 @@ import Testing
 @testable import HTTPDNS
 
 /// Identical reads over real sockets; the server counts the requests.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct MergedReadsOverTheWireTests {
     private static let url = "http://one.test/list?page=1"
 
@@ -186,7 +186,7 @@ struct MergedReadsOverTheWireTests {
 }
 
 /// Identical reads at nginx, whose log counts the requests. The rig is its own, because its origins are stopped meanwhile.
-@Suite(.enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct MergedReadsAtNginxTests {
     @Test("50 identical GETs are one request in nginx's log, and two with two credentials")
     func fifty() async throws {

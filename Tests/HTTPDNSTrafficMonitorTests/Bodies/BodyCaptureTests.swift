@@ -10,7 +10,7 @@ import Testing
 
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("Bodies in the traffic monitor", .timeLimit(.minutes(5)))
+@Suite("Bodies in the traffic monitor", .timeLimit(.minutes(10)))
 struct BodyCaptureTests {
     private static let redactor = Redactor.standard
 

@@ -11,7 +11,7 @@ import Testing
 
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("HAR files of the traffic monitor", .timeLimit(.minutes(5)))
+@Suite("HAR files of the traffic monitor", .timeLimit(.minutes(10)))
 struct ArchiveTests {
     private static func bytes(of archive: Monitor.Archive) async -> [UInt8] {
         var bytes: [UInt8] = []

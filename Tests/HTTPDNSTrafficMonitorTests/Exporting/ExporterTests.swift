@@ -12,7 +12,7 @@ import Testing
 
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("The exporter of the traffic monitor", .timeLimit(.minutes(5)))
+@Suite("The exporter of the traffic monitor", .timeLimit(.minutes(10)))
 struct ExporterTests {
     private typealias Exporter = HTTPDNSClient.TrafficMonitor.Exporter
 

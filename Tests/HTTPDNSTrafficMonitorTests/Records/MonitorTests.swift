@@ -11,7 +11,7 @@ import Testing
 
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("Records of the traffic monitor", .timeLimit(.minutes(5)))
+@Suite("Records of the traffic monitor", .timeLimit(.minutes(10)))
 struct MonitorTests {
     private typealias Request = HTTPDNSClient.Request
 

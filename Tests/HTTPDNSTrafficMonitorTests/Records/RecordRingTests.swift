@@ -9,7 +9,7 @@ import Testing
 
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("Records in memory", .timeLimit(.minutes(2)))
+@Suite("Records in memory", .timeLimit(.minutes(10)))
 struct RecordRingTests {
     private static func record(_ number: UInt64) -> Monitor.Record {
         Monitor.Record(

@@ -10,7 +10,7 @@ import Testing
 
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("Choice of recorded calls", .timeLimit(.minutes(5)))
+@Suite("Choice of recorded calls", .timeLimit(.minutes(10)))
 struct SamplingTests {
     private typealias Predicate = HTTPDNSClient.RequestPredicate
 

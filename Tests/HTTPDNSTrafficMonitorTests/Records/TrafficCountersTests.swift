@@ -9,7 +9,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Counters of the traffic monitor", .timeLimit(.minutes(5)))
+@Suite("Counters of the traffic monitor", .timeLimit(.minutes(10)))
 struct TrafficCountersTests {
     @Test("Error rates of hosts and routes are exact")
     func errorRates() async throws {

@@ -107,7 +107,7 @@ struct Canaries {
     }
 }
 
-@Suite("Secrets in the traffic monitor", .timeLimit(.minutes(5)))
+@Suite("Secrets in the traffic monitor", .timeLimit(.minutes(10)))
 struct CanaryTests {
     @Test("No secret is in a record, in its JSON, or in a printed form")
     func records() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("Reports of the traffic monitor", .timeLimit(.minutes(5)))
+@Suite("Reports of the traffic monitor", .timeLimit(.minutes(10)))
 struct ReportTests {
     private typealias Hop = HTTPDNSClient.TrafficMonitor.Hop
     private typealias Record = HTTPDNSClient.TrafficMonitor.Record

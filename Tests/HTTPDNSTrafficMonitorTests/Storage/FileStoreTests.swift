@@ -12,7 +12,7 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSTrafficMonitor
 
-@Suite("Files of the traffic monitor", .timeLimit(.minutes(5)))
+@Suite("Files of the traffic monitor", .timeLimit(.minutes(10)))
 struct FileStoreTests {
     private typealias Store = HTTPDNSClient.TrafficMonitor.FileStore
 

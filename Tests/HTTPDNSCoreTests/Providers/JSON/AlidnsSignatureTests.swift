@@ -100,7 +100,7 @@ struct AlidnsSignatureTests {
     }
 
     /// The pool's own limit is not there when a program calls the provider.
-    @Test("A query ends at its limit while the file of its secret hangs", .timeLimit(.minutes(5)))
+    @Test("A query ends at its limit while the file of its secret hangs", .timeLimit(.minutes(10)))
     func hangingSecret() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(Self.canary, to: "secret")
