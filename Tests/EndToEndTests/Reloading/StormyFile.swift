@@ -42,18 +42,27 @@ struct StormyFile: Sendable {
     func move(_ text: String) throws { try folder.replace("httpdns.yaml", with: text) }
 
     /// Writes in place, with a pause in the middle in which the file leads to an address that no whole file has. The pause is
-    /// no wait for something to happen, but for nothing: it is longer than a closed file has to rest.
+    /// no wait for something to happen, but for nothing: it is longer than a closed file has to rest, and shorter than one that
+    /// has changed without an event. It is on a thread of its own, since other tests keep those of tasks for seconds.
     func writeHalves(_ address: String) async throws {
         let half = "version: 1\nmappings:\n  \(name): \(Self.forbidden)\n"
-        // A child process that inherits it would close it later.
-        let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
-        try #require(descriptor >= 0)
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try handle.write(contentsOf: Data(half.utf8))
-        try await Task.sleep(for: .milliseconds(300))
-        try handle.truncate(atOffset: 0)
-        try handle.write(contentsOf: Data(text(address).utf8))
-        try handle.close()
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        // A child process that inherits it would close it later.
+                        let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
+                        try #require(descriptor >= 0)
+                        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+                        try handle.write(contentsOf: Data(half.utf8))
+                        Thread.sleep(forTimeInterval: 0.3)
+                        try handle.truncate(atOffset: 0)
+                        try handle.write(contentsOf: Data(text(address).utf8))
+                        try handle.close()
+                    }
+                )
+            }
+        }
     }
 
     /// As Kubernetes does: another folder, the link to it swapped, and the folder before removed.

@@ -60,7 +60,7 @@ struct DirectUseTests {
             { $0.families = .v4 }, { $0.families = [] },
             { $0.clientSubnet = HTTPDNSAddressBlock("203.0.113.0/24") },
         ]
-        for _ in 0..<3 {
+        for _ in 0..<2 {
             for host in Self.hosts + ["plain.test."] {
                 for change in changes {
                     _ = try? await fixture.resolve(host, change)

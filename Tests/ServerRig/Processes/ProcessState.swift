@@ -43,6 +43,16 @@ package struct ProcessState: Sendable {
         }
     }
 
+    /// Returns whether each thread of a process is stopped, or the process is gone (proc(5), the state in `stat`).
+    package static func isStopped(_ process: Int32) -> Bool {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        return threads.allSatisfy { thread in
+            let text = (try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/stat", encoding: .utf8)) ?? ""
+            guard let name = text.lastIndex(of: ")") else { return true }
+            return "TtZX".contains(text[name...].dropFirst(2).first ?? "T")
+        }
+    }
+
     /// Returns the resident memory, in bytes.
     package static func residentBytes() throws -> Int {
         let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")

@@ -66,15 +66,22 @@ extension ServerRig {
         }
     }
 
-    /// Stops BIND (SIGSTOP): the kernel still accepts connections, but nothing is answered.
-    public func holdBind() { kill(bindProcess, SIGSTOP) }
+    /// Stops BIND (SIGSTOP): the kernel still accepts connections, but nothing is answered. All of it has stopped on return.
+    public func holdBind() { hold(bindProcess) }
 
     /// Continues BIND.
     public func resumeBind() { kill(bindProcess, SIGCONT) }
 
-    /// Stops the origins (SIGSTOP).
-    public func holdOrigins() { kill(nginxProcess, SIGSTOP) }
+    /// Stops the origins (SIGSTOP), which have stopped on return.
+    public func holdOrigins() { hold(nginxProcess) }
 
     /// Continues the origins.
     public func resumeOrigins() { kill(nginxProcess, SIGCONT) }
+
+    /// The signal takes effect when a thread of the process gets a processor: on a busy machine others go on until then. The
+    /// kernel reports the stop to the parent of the process alone, which is another one.
+    private func hold(_ process: Int32) {
+        kill(process, SIGSTOP)
+        while !ProcessState.isStopped(process) { usleep(1_000) }
+    }
 }
