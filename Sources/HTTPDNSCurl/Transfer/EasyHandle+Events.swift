@@ -91,9 +91,17 @@ extension EasyHandle {
         } else if declaredLength.length == nil, isEndedByConnection {
             awaitCloseNotify()
         }
+        if leavesBodyUnsent { closeConnectionAfterwards() }
         loop.markReadable(self)
         if isSendingPaused { loop.noteEarlyAnswer(self) }
         return true
+    }
+
+    /// Whether a body that waits for a 100 (Continue) may never be sent, now that the final response is there. The server may take
+    /// the next bytes on the connection for that body (LibcurlQuirks.md: a body waits for 100).
+    private var leavesBodyUnsent: Bool {
+        guard sentBytes == 0, isSentOverHTTP1, let transfer, transfer.hasBytesToSend else { return false }
+        return transfer.request.headerFields.contains(.expect)
     }
 
     /// Whether only the end of the connection ends the body of a response with neither length nor chunks (RFC 9112 section 6.3).
