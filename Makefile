@@ -69,12 +69,12 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	@$(MAKE) --no-print-directory nested operations simulate bare
 
 # The tests that are built already, with the libcurl that most systems have. One of the suites fails when another one is loaded. The
-# transport and the end-to-end tests run whole; of the client's tests those that send, receive, save and resume bodies.
+# suites are those that LibcurlQuirks.md names, and of the client's tests those that send, receive, save and resume bodies.
 .PHONY: libcurl8
-libcurl8: ## The built tests of the transport, of bodies and end to end, with libcurl 8 from Debian's backports
+libcurl8: ## The built tests of what depends on the version of libcurl, with libcurl 8 from Debian's backports
 	$(call step,libcurl 8)
 	@Scripts/libcurl8
-	@Scripts/libcurl8 run Scripts/run-tests transport end-to-end paced bodies
+	@Scripts/libcurl8 run Scripts/run-tests libcurl paced bodies
 
 .PHONY: lint
 lint: ## Check the format, the words, the license headers, and the paths and links of the documentation

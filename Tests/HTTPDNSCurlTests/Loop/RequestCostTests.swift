@@ -236,14 +236,19 @@ struct SystemCallTests {
         let fixture = TransportFixture(Transport(calls.configuration()))
         let server = try RawServer(.serve("ok"))
         let request = try TransportFixture.request(to: server)
-        for _ in 0..<count { try await fixture.fetch(request) }
+        // One that a busy machine keeps for longer than a quarter of the interval of the look may be looked at.
+        var looks = 0
+        for _ in 0..<count {
+            let began = ContinuousClock.now
+            try await fixture.fetch(request)
+            looks += Int(began.duration(to: .now) / .milliseconds(62))
+        }
         let turns = calls.waits.load(ordering: .relaxed)
-        #expect(turns <= 6 * count)
+        #expect(turns <= 6 * count + looks)
         // Nothing is to happen in this time: four intervals of the look at silent requests.
         try await Task.sleep(for: .seconds(1))
         #expect(calls.waits.load(ordering: .relaxed) <= turns + 2)
-        // A slow machine may take longer for a few of them.
-        #expect(calls.vainSleeps.load(ordering: .relaxed) <= 3 && calls.looks.load(ordering: .relaxed) <= 3)
+        #expect(calls.vainSleeps.load(ordering: .relaxed) <= looks && calls.looks.load(ordering: .relaxed) <= looks)
         await fixture.transport.shutdown()
     }
 
