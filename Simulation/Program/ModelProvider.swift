@@ -4,7 +4,8 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// An HTTP-DNS provider that answers as the world draws it: in time, late, wrongly, not at all.
+/// An HTTP-DNS provider that answers as the world draws it: in time, late, wrongly, not at all. In some worlds it is a real one
+/// whose service is modeled.
 // @unchecked: the schedule lets one task of the process run at a time.
 final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
     let name: String
@@ -13,18 +14,63 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
     var isInUse = false { didSet { wasInUse = true } }
     private(set) var wasInUse = false
     private(set) var isShutDown = false
+    /// The real provider; nil where this one answers itself.
+    private let real: (any HTTPDNSProvider)?
 
-    init(_ source: AnswerSource) { (name, self.source) = ("\(source)", source) }
+    init(_ source: AnswerSource) {
+        (name, self.source) = ("\(source)", source)
+        real = ModelService.provider(currentStage.world.settings.providers[source] ?? .model, source)
+    }
 
-    func isEquivalent(to other: any HTTPDNSProvider) -> Bool { (other as? ModelProvider)?.name == name }
+    func isEquivalent(to other: any HTTPDNSProvider) -> Bool {
+        guard let other = other as? ModelProvider, other.name == name else { return false }
+        return real.flatMap { own in other.real.map(own.isEquivalent) } ?? true
+    }
 
-    var batchLimit: Int { currentStage.world.settings.hasBatches ? 5 : 1 }
+    var batchLimit: Int { real == nil && currentStage.world.settings.hasBatches ? 5 : 1 }
 
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         // Nothing is sent for a query that was canceled before it began.
         try Task.checkCancellation()
         received(query)
-        return try await answer(query)
+        guard let real else { return try await answer(query) }
+        let stage = currentStage
+        let host = "\(query.host)"
+        defer { stage.queriesInFlight[host, default: 0] -= 1 }
+        do {
+            let answer = try await real.resolve(query)
+            note(answer, to: query)
+            return answer
+        } catch let error as HTTPDNSProviderError {
+            stage.cover("provider \(error.code)")
+            stage.queryFailed(host)
+            throw error
+        }
+    }
+
+    /// Notes an answer of the real provider.
+    private func note(_ answer: HTTPDNSProviderAnswer, to query: HTTPDNSProviderQuery) {
+        let families = [answer.v4, answer.v6].compactMap { $0 }
+        let host = "\(query.host)"
+        var addresses: [HTTPDNSAddress] = []
+        var life = Duration.seconds(3600)
+        var failures = 0
+        for family in families {
+            switch family {
+            case .addresses(let own, let timeToLive, _):
+                addresses += own
+                life = min(life, timeToLive)
+            case .failed: failures += 1
+            default: break
+            }
+        }
+        // Records of type HTTPS may lead elsewhere.
+        guard !query.wantsHTTPSRecords || answer.httpsRecords == nil else { return }
+        if failures == families.count { return currentStage.queryFailed(host) }
+        guard failures == 0, !addresses.isEmpty, let index = currentStage.number(of: host),
+            addresses.allSatisfy(currentStage.world.names[index].addresses.contains)
+        else { return }
+        currentStage.rests(index, addresses, lives: life)
     }
 
     func resolve(
@@ -125,6 +171,7 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
 
     func shutdown() async {
         isShutDown = true
+        await real?.shutdown()
         guard isInUse, currentStage.clientsInUse > 0 else { return }
         currentStage.violate("a provider is not shut down while a client uses it", name)
     }

@@ -273,6 +273,13 @@ private final class WorldRun: @unchecked Sendable {
                 .providers(providers.map(\.name), fallback: stage.world.settings.systemFallback ? .system : .none)
             )
             if $0.isShadow { route.mode = .shadow }
+            let settings = stage.world.settings
+            route.usesHTTPSRecords = settings.usesHTTPSRecords
+            route.wantsSecondOpinion = settings.wantsSecondOpinion
+            if settings.asksFastest { route.order = .fastest }
+            let network = HTTPDNSAddress(v4: 198, 51, 100, 7)
+            if settings.hasClientSubnet { route.clientSubnet = HTTPDNSAddressBlock(network, prefixLength: 28) }
+            route.rollout = settings.rollout.map { .init(percent: $0, by: .key) }
             return route
         }
     }

@@ -94,6 +94,8 @@ final class Stage {
     private var queries: [String: (all: Int, failed: Int)] = [:]
     /// The time at which both providers had failed for a host that they never answered for.
     private var failedAt: [String: Int64] = [:]
+    /// The time until which services may have asked providers for a pause.
+    private var pausedUntil: Int64 = -1
     /// When all connections were retired: those made before `began` are not for calls after `ended`.
     private var retired: (began: Int64, ended: Int64)?
     /// The trust settings so far.
@@ -202,7 +204,15 @@ final class Stage {
         queries[host, default: (0, 0)].failed += 1
         guard let name = number(of: host), !world.names[name].isShadow else { return }
         // The pause doubles with each further failure.
-        if queries[host] ?? (0, 0) == (2, 2), !world.settings.hasSecondClient { failedAt[host] = schedule.elapsed }
+        if queries[host] ?? (0, 0) == (2, 2), !world.settings.hasSecondClient, schedule.elapsed > pausedUntil {
+            failedAt[host] = schedule.elapsed
+        }
+    }
+
+    /// Notes that a service may ask for a pause.
+    func pauseProviders(for time: Duration) {
+        pausedUntil = schedule.elapsed + time.nanoseconds
+        failedAt = [:]
     }
 
     /// Notes that the answer to the only query for a name is kept.

@@ -111,6 +111,18 @@ struct World {
         var hasSecretFile = false
         /// Whether providers answer several names at once.
         var hasBatches = false
+        /// The providers that are real, and how their services are asked.
+        var providers: [AnswerSource: ModelService.Kind] = [:]
+        /// Whether records of type HTTPS are asked for.
+        var usesHTTPSRecords = false
+        /// Whether the other provider is asked before a negative answer is used.
+        var wantsSecondOpinion = false
+        /// Whether the provider that answers fastest is asked first.
+        var asksFastest = false
+        /// Whether the client's network is sent to providers.
+        var hasClientSubnet = false
+        /// The share of the names that the routes apply to.
+        var rollout: Double?
         /// Whether the system has no further threads for some time.
         var losesThreads = false
 
@@ -183,6 +195,15 @@ struct World {
         settings.hasSecondClient = more.happens(25) && !settings.lacksThreads
         settings.store = more.pick([.none, .none, .memory, .memory, .file])
         settings.hasSecretFile = more.happens(40)
+        var services = Draw(seed, "services")
+        for source in [AnswerSource.a, .b] {
+            settings.providers[source] = services.pick([.model, .messages, .messages, .json])
+        }
+        settings.usesHTTPSRecords = services.happens(40)
+        settings.wantsSecondOpinion = services.happens(20)
+        settings.asksFastest = services.happens(30)
+        settings.hasClientSubnet = services.happens(30)
+        settings.rollout = services.happens(15) ? 60 : nil
         settings.losesThreads = more.happens(15) && !settings.lacksThreads && !settings.hasSecondClient
 
         let nameCount = 2 + draw.below(14)
