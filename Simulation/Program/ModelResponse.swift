@@ -6,7 +6,7 @@ internal import HTTPDNSPrimitives
 /// What a server does with a request, drawn by the request and the number of its try.
 struct ModelResponse {
     /// How much of the response is sent.
-    enum Extent { case nothing, halfOfHead, partOfBody, all }
+    enum Extent: Hashable { case nothing, halfOfHead, wrongHead(String), partOfBody, all }
     /// What follows.
     enum End { case open, closed, reset }
     /// What ends the body.
@@ -21,6 +21,12 @@ struct ModelResponse {
     var extent = Extent.all
     var end = End.open
     var framing = Framing.length
+    /// The status lines of interim responses, and the time before each.
+    var interim: [(pause: Duration, line: String)] = []
+    /// The trailers of a body in chunks.
+    var trailers = ""
+    /// The time for which the server keeps the idle connection, and the further requests that it takes.
+    var keepAlive: (time: Duration, requests: Int)?
     /// The time after the response at which the server closes the idle connection.
     var closesAfter: Duration?
     /// The time after the response at which the server sends bytes that nobody asked for.
@@ -56,6 +62,9 @@ struct ModelResponse {
         case ..<30:
             stage.cover("response half a head")
             (extent, end) = (.halfOfHead, draw.pick([.closed, .reset]))
+        case ..<36:
+            stage.cover("response with a wrong head")
+            extent = .wrongHead(draw.pick(ModelResponse.wrongHeads))
         case ..<42:
             stage.cover("response cut")
             (extent, end) = (.partOfBody, draw.pick([.closed, .reset]))
@@ -90,6 +99,11 @@ struct ModelResponse {
             pieces = [body.prefix(4), body.dropFirst(4)].map { part in
                 (draw.happens(10) ? draw.time(.milliseconds(1), .seconds(2)) : .zero, Array(part.utf8))
             }
+            if draw.happens(30) {
+                let isWrong = draw.happens(10)
+                stage.cover("response with \(isWrong ? "wrong " : "")trailers")
+                trailers = isWrong ? "no trailer\r\n" : "X-Interim: \(request.target)\r\n"
+            }
         case ..<240:
             stage.cover("response until the end")
             (framing, end) = (.connection, .closed)
@@ -106,33 +120,40 @@ struct ModelResponse {
                 straysAfter = draw.time(.zero, .milliseconds(5))
             }
             var coding = Draw(stage.seed, "coding \(request.target) \(attempt)")
-            // The transport decodes.
-            if stage.depth == .whole, coding.happens(20) {
-                stage.cover("response in gzip")
-                fields.append(("Content-Encoding", "gzip"))
+            if coding.happens(1, of: 200) {
+                stage.cover("response with a long body")
+                pieces[0].bytes += [UInt8](repeating: UInt8(ascii: "."), count: 400_000)
+            } else if stage.depth == .whole, coding.happens(20) {
+                // The transport decodes.
+                let kind = coding.happens(60) ? Coding.gzip : coding.pick(Coding.allCases)
                 let isIntact = !coding.happens(10)
-                if !isIntact { stage.cover("response in broken gzip") }
-                pieces[0].bytes = gzip(pieces[0].bytes, isIntact: isIntact)
+                stage.cover("response in \(isIntact ? "" : "broken ")\(kind)")
+                fields.append(("Content-Encoding", kind.rawValue))
+                pieces[0].bytes = kind.encode(pieces[0].bytes, isIntact: isIntact)
             }
         }
-        let isKept = fields.contains { $0.value == "max-age=1" }
-        stage.sends(body, after: pieces.reduce(pause) { $0 + $1.pause }, lives: isKept ? .seconds(1) : .zero)
+        var more = Draw(stage.seed, "more \(request.target) \(attempt)")
+        if more.happens(8) {
+            let lines = ["103 Early Hints", "102 Processing", "100 Continue"]
+            interim = (0...more.below(3)).map { _ in (more.time(.zero, .milliseconds(5)), more.pick(lines)) }
+            stage.cover("interim responses")
+        }
+        let isKept = framing != .connection && end == .open && extent == .all
+        if isKept, closesAfter == nil, straysAfter == nil, more.happens(10) {
+            stage.cover("connection with announced limits")
+            keepAlive = (.seconds(1 + more.below(3)), more.below(4))
+        }
+        let isStored = fields.contains { $0.value == "max-age=1" }
+        stage.sends(body, after: pieces.reduce(pause) { $0 + $1.pause }, lives: isStored ? .seconds(1) : .zero)
     }
+
+    private static let wrongHeads = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nwrong!",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5\r\nwrong\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nno field\r\nContent-Length: 5\r\n\r\nwrong",
+        "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\nContent-Length: -5\r\n\r\nwrong",
+        "HTTP/3 200 OK\r\nContent-Length: 5\r\n\r\nwrong", "wrong", "HTTP/1.1 101 Other\r\nUpgrade: x\r\n\r\n",
+    ]
 
     var length: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
-}
-
-/// Returns bytes in the coding gzip (RFC 1952), as one block that is not compressed.
-private func gzip(_ bytes: [UInt8], isIntact: Bool) -> [UInt8] {
-    var sum = UInt32.max
-    for byte in bytes {
-        sum ^= UInt32(byte)
-        for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1 == 1 ? 0xedb8_8320 : 0) }
-    }
-    func little<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
-        withUnsafeBytes(of: number.littleEndian) { Array($0) }
-    }
-    let length = UInt16(bytes.count)
-    return [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1] + little(length) + little(~length) + bytes
-        + little(isIntact ? ~sum : sum) + little(UInt32(length))
 }

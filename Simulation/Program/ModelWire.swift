@@ -23,7 +23,13 @@ final class ModelWire: HopSending, @unchecked Sendable {
         let number = stage.next("hop \(received.target)")
         var draw = Draw(stage.seed, "hop \(received.target) \(number)")
         let endpoint = hop.endpoints[0]
-        for endpoint in hop.endpoints { stage.check(received, at: endpoint.address) }
+        if hop.stopsBeforeSending {
+            try await pass(draw.time(.microseconds(100), .milliseconds(8)), hop, .connect)
+            throw failure(.connectOnly, .connect, "connected", at: endpoint)
+        }
+        // A proxy that gets the name resolves it itself.
+        let isForwarded = hop.egressPath?.proxy.map { $0.endpoint == nil } ?? false
+        for endpoint in hop.endpoints { stage.check(received, at: isForwarded ? nil : endpoint.address) }
         stage.checkDefaultField(hop.headerFields[.settings], of: received)
         try await pass(draw.time(.microseconds(100), .milliseconds(8)), hop, .connect)
         // After a redirect it happens more often: what was sent before must not count as sent then.

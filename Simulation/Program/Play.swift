@@ -134,13 +134,14 @@ private func answerName(_ text: String, family: Int32, into answer: inout sim_na
     stage.cover("system lookup")
     defer { stage.note("system \(text) \(family) \(number): \(answer.error), \(answer.count) addresses") }
     let host = text.hasSuffix(".") ? String(text.dropLast()) : text
-    guard let index = stage.world.names.firstIndex(where: { $0.host == host }), !draw.happens(3) else {
+    let index = stage.number(of: host)
+    guard index != nil || host == ModelProxy.host, !draw.happens(3) else {
         answer.error = -2
-        if let index = stage.number(of: host) { stage.unknown.insert(index) }
+        if let index { stage.unknown.insert(index) }
         return
     }
     var given: [HTTPDNSAddress] = []
-    for address in stage.world.names[index].addresses {
+    for address in index.map({ stage.world.names[$0].addresses }) ?? ModelProxy.addresses {
         let isWanted = family == 0 || family == (address.family == .v4 ? 2 : 10)
         guard isWanted, given.count < 2 else { continue }
         given.append(address)
@@ -256,6 +257,8 @@ private final class WorldRun: @unchecked Sendable {
             // Clients of one file share the rules too.
             configuration.resolver.indexedMappings = try HTTPDNSMappings(configuration.resolver.mappings)
         }
+        settings.connecting.apply(to: &configuration)
+        if let proxy = settings.proxy { configuration.proxy = try proxy.rules() }
         stage.world.overload?.apply(to: &configuration)
         if variant.isObserved {
             configuration.applicationInterceptors = [PassingInterceptor()]
@@ -398,7 +401,9 @@ private final class WorldRun: @unchecked Sendable {
 
     private func body(of call: World.Call) -> HTTPDNSClient.Request.Body {
         guard call.isPost else { return .none }
-        let bytes = Array("order \(call.number)".utf8)
+        var bytes = Array("order \(call.number)".utf8)
+        var size = Draw(stage.seed, "size \(call.number)")
+        if size.happens(3) { bytes += [UInt8](repeating: UInt8(ascii: "."), count: 100_000) }
         guard call.isStream else { return .bytes(bytes) }
         var pieces = [bytes[...2], bytes[3...]][...]
         var draw = Draw(stage.seed, "pieces \(call.number)")
@@ -424,6 +429,19 @@ private final class WorldRun: @unchecked Sendable {
         )
         if call.hasSecret { request.headerFields[.authorization] = "Bearer secret-\(call.name)" }
         if let timeout = call.timeout { request.options.timeout = HTTPDNSClient.TimeLimit(timeout) }
+        var ways = Draw(stage.seed, "ways \(call.number)")
+        if call.isPost, ways.happens(15) { request.options.continueTimeout = .milliseconds(50) }
+        if ways.happens(10) {
+            let (resource, path) = (call.resource, "/a\(call.resource)")
+            request.onInterimResponse = { interim in
+                let stage = currentStage
+                stage.cover("interim response \(interim.status.code) read")
+                let owner = interim.headerFields[.interim] ?? path
+                if !owner.hasPrefix(path), !stage.strayCalls.contains(resource) {
+                    stage.violate("an interim response belongs to its request", "\(path): \(owner)")
+                }
+            }
+        }
         // Of several calls that share a response, the first one decides.
         stage.callStarts[call.resource] = min(schedule.elapsed, stage.callStarts[call.resource] ?? .max)
         begun[call.name, default: 0] += 1
@@ -479,7 +497,9 @@ private final class WorldRun: @unchecked Sendable {
         }
         // A lookup that the call joined may have ended at the resolver's own limit.
         let resolving = (error.underlying as? HTTPDNSResolver.Error)?.limit
+        let connecting = stage.world.settings.connecting
         if error.code == .timedOut, let timeout = call.timeout, elapsed < timeout - .milliseconds(1),
+            elapsed < min(connecting.readLimit, connecting.queueWait ?? .seconds(60)),
             resolving != HTTPDNSResolver.Configuration().timeLimit
         {
             stage.violate("a call does not time out before its time limit", "\(facts), after \(elapsed)")
@@ -497,7 +517,7 @@ private final class WorldRun: @unchecked Sendable {
         for name in names { names.formUnion(stage.rules.led[name] ?? []) }
         // A call that got a response to another one may have been redirected by it.
         if !stage.strayCalls.contains(call.resource), names.isDisjoint(with: stage.unknown),
-            (error.underlying as? HTTPDNSResolver.Error)?.code == .nameNotFound
+            (error.underlying as? HTTPDNSResolver.Error)?.code == .nameNotFound, error.code != .proxyUnreachable
         {
             stage.violate("a name does not exist only when a source has said so", facts)
         }
@@ -519,7 +539,9 @@ private final class WorldRun: @unchecked Sendable {
     /// Notes the responses of a call.
     /// - Parameter isAlone: Whether no other call of its name ran beside it.
     private func note(_ exchanges: [HTTPDNSClient.Exchange], of call: World.Call, isAlone: Bool) {
-        guard isAlone, !stage.world.settings.hedges, stage.visited[call.resource] == nil,
+        let settings = stage.world.settings
+        guard isAlone, !settings.hedges, settings.connecting.selection == .automatic, settings.proxy == nil,
+            stage.visited[call.resource] == nil,
             !running.values.contains(where: { stage.visited[$0.resource]?.contains(call.name) == true })
         else { return forgetStatus(of: call) }
         for exchange in exchanges {
@@ -539,9 +561,24 @@ private final class WorldRun: @unchecked Sendable {
     ) async throws -> HTTPDNSClient.Response {
         let start = schedule.elapsed
         let response = try await client.execute(request)
-        let body = String(decoding: try await response.body.collect(upTo: .bytes(10_000)), as: UTF8.self)
+        var reading = Draw(stage.seed, "reading \(call.number)")
+        if reading.happens(2) {
+            stage.cover("body not read")
+            return response
+        }
+        // A time limit would pass meanwhile.
+        if call.timeout == nil, call.cancelAfter == nil, reading.happens(20) {
+            try await Task.sleep(for: reading.time(.zero, .milliseconds(50)))
+        }
+        let body = String(decoding: try await response.body.collect(upTo: .bytes(1_000_000)), as: UTF8.self)
         let status = response.status.code
         stage.cover("status \(status)")
+        if let owner = response.body.trailers?[.interim] {
+            stage.cover("trailers read")
+            if !owner.hasPrefix("/a\(call.resource)"), !stage.strayCalls.contains(call.resource) {
+                stage.violate("trailers belong to their request", "\(request.url): \(owner)")
+            }
+        }
         stage.check(body, of: call.number, start: start)
         if status == 200, !stage.strayCalls.contains(call.resource), !body.hasPrefix("body of /a\(call.resource)") {
             stage.violate("a response belongs to its request", "\(request.url): \(body)")
@@ -736,6 +773,25 @@ private final class WorldRun: @unchecked Sendable {
             stage.cover("change names looked up ahead")
             let names = try stage.world.names.map { try HTTPDNSName($0.host) }
             for client in clients { lookups.append(Task { _ = await client.resolver.preresolve(names) }) }
+        case .preconnect(let name):
+            let url = "\(stage.scheme)://\(stage.world.names[name].host)/"
+            for client in clients {
+                lookups.append(
+                    Task { [stage] in
+                        let made = try? await client.preconnect(to: url, connections: 2)
+                        stage.cover("change connections ahead\(made == nil ? ", failed" : "")")
+                    }
+                )
+            }
+        case .readStatus:
+            stage.cover("change status read")
+            for client in clients {
+                let status = client.status()
+                _ = (client.resolver.status, client.counters)
+                if status.connections.open > sim_open_sockets() {
+                    stage.violate("a client reports no more connections than it has", "\(status.connections.open)")
+                }
+            }
         }
     }
 
@@ -814,6 +870,8 @@ private final class WorldRun: @unchecked Sendable {
 extension HTTPField.Name {
     /// The field that a client adds to each request.
     static let settings = HTTPField.Name("X-Settings")!
+    /// The field of interim responses and trailers with the target of their request.
+    static let interim = HTTPField.Name("X-Interim")!
 }
 
 /// The world that runs; the models of C find it here.

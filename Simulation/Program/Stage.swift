@@ -90,6 +90,8 @@ final class Stage {
     var queriesInFlight: [String: Int] = [:]
     /// The time until which an answer is too young to be asked for again, by its host, and the families it has.
     private var rests: [String: (until: Int64, families: HTTPDNSAddress.Families)] = [:]
+    /// The hosts whose last queries ran beside each other: their answers may live for different times.
+    private var hedged: Set<String> = []
     /// The numbers of queries of a host, and of those that failed.
     private var queries: [String: (all: Int, failed: Int)] = [:]
     /// The time at which both providers had failed for a host that they never answered for.
@@ -118,6 +120,15 @@ final class Stage {
         /// Whether such bytes arrived after a request had left: over HTTP/1.1 no client can tell them from its
         /// response.
         var isShifted = false
+        /// What opens a tunnel next, if it is the proxy's; nil for an open one.
+        var step: ModelProxy.Step?
+        /// Whether the proxy resolves the names.
+        var isForwarded = false
+        /// The head of a request whose body the server has asked for.
+        var continued: String?
+        /// What the server has announced: how long it keeps the idle connection, and the further requests that it takes.
+        var keptUntil = Int64.max
+        var requestsLeft = Int.max
     }
 
     private var peers: [Int: Peer] = [:]
@@ -194,6 +205,7 @@ final class Stage {
         {
             violate("a name is not asked for again while its answer lives", "\(host) \(families), \(rest)")
         }
+        if queriesInFlight[host, default: 0] > 0 { hedged.insert(host) } else { hedged.remove(host) }
         queriesInFlight[host, default: 0] += 1
         queries[host, default: (0, 0)].all += 1
         failedAt[host] = nil
@@ -221,8 +233,8 @@ final class Stage {
         // A call that failed to connect, and tries again, may ask again.
         let settings = world.settings
         guard !world.names[name].isShadow, !settings.retries, settings.networkWait == .zero, !settings.hasSecondClient,
-            lives >= .seconds(20),
-            queriesInFlight[host] == 1, addresses.contains(where: { denied[$0] == nil && $0 != deniedToSecond })
+            lives >= .seconds(20), queriesInFlight[host] == 1, !hedged.contains(host),
+            addresses.contains(where: { denied[$0] == nil && $0 != deniedToSecond })
         else { return }
         let until = schedule.elapsed + (min(lives, .seconds(3600)) / 2).nanoseconds
         rests[host] = (until, addresses.reduce(into: []) { $0.formUnion($1.family == .v4 ? .v4 : .v6) })
@@ -357,7 +369,8 @@ final class Stage {
 
     func connecting(_ number: Int, _ address: HTTPDNSAddress?, port: Int) -> sim_connection_fate {
         connectCount += 1
-        guard let address, let owner = owners[address] else {
+        let isProxy = world.settings.proxy != nil && address.map(ModelProxy.addresses.contains) == true
+        guard let address, let owner = isProxy ? -1 : owners[address] else {
             violate("an address that no name has is never dialed", "\(String(describing: address)):\(port)")
             return sim_connection_fate(fate: Int32(SIM_REFUSE), delay: 1000)
         }
@@ -369,19 +382,65 @@ final class Stage {
         let text = "\(address)"
         let attempt = next("connect \(text)")
         var draw = Draw(seed, "connect \(text) \(attempt)")
+        let fate = self.fate(of: text, &draw)
+        cover("connect \(["accepted", "refused", "dropped"][Int(fate)])")
+        note("connect \(number) to \(text) of n\(owner): \(fate)")
+        let delay = draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
+        peers[number] = Peer(address: address, openedAt: schedule.elapsed + delay)
+        if isProxy, let proxy = world.settings.proxy {
+            peers[number]?.step = proxy.firstStep
+            peers[number]?.isForwarded = proxy.firstStep == nil
+        }
+        return sim_connection_fate(fate: Int32(fate), delay: delay)
+    }
+
+    private func fate(of address: String, _ draw: inout Draw) -> Int {
         // An address is well or bad for some seconds, and then again.
-        var weather = Draw(seed, "weather \(text) \(schedule.elapsed / 3_000_000_000)")
+        var weather = Draw(seed, "weather \(address) \(schedule.elapsed / 3_000_000_000)")
         let kind = weather.below(100)
         var fate = SIM_ACCEPT
         if kind < 8 { fate = SIM_REFUSE } else if kind < 14 { fate = SIM_DROP }
         if draw.happens(2) { fate = SIM_REFUSE }
         if draw.happens(2) { fate = SIM_DROP }
-        if world.overload != nil { fate = SIM_ACCEPT }
-        cover("connect \(["accepted", "refused", "dropped"][Int(fate)])")
-        note("connect \(number) to \(text) of n\(owner): \(fate)")
-        let delay = draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
-        peers[number] = Peer(address: address, openedAt: schedule.elapsed + delay)
-        return sim_connection_fate(fate: Int32(fate), delay: delay)
+        return world.overload == nil ? fate : SIM_ACCEPT
+    }
+
+    /// Takes the messages from a connection to the proxy that open a tunnel.
+    /// - Returns: Whether it is open.
+    private func openTunnel(_ peer: inout Peer, on number: Int) -> Bool {
+        guard let proxy = world.settings.proxy else { return true }
+        while let step = peer.step, !peer.isOver {
+            var isSilent = false
+            let answer = proxy.answer(step, peer.buffer, in: self) { thing in
+                var draw = Draw(seed, "tunnel \(thing) \(next("tunnel \(thing)"))")
+                guard step == .target else { return draw.happens(2) ? 0 : nil }
+                let fate = fate(of: thing, &draw)
+                isSilent = fate == SIM_DROP
+                return fate == SIM_REFUSE ? draw.below(24) : nil
+            }
+            guard let answer else { return false }
+            cover("tunnel \(proxy.kind) \(step) \(answer.isOver ? "refused" : isSilent ? "dropped" : "answered")")
+            peer.buffer.removeFirst(answer.count)
+            peer.step = answer.next
+            peer.isOver = answer.isOver || isSilent
+            if step == .target {
+                guard let target = answer.target, owners[target] != nil else {
+                    violate("an address that no name has is never dialed", "tunnel \(number)")
+                    return false
+                }
+                note("tunnel \(number) to \(target)")
+                peer.address = target
+            }
+            var draw = Draw(seed, "tunnel time \(peer.address) \(next("tunnel time \(peer.address)"))")
+            let at = sim_now() + draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
+            guard !isSilent else { return false }
+            answer.bytes.withUnsafeBytes {
+                let bytes = $0.assumingMemoryBound(to: CChar.self)
+                sim_push(Int32(number), at, bytes.baseAddress, bytes.count, Int32(SIM_BYTES))
+            }
+            if answer.isOver { sim_push(Int32(number), at, "", 0, Int32(SIM_END)) }
+        }
+        return !peer.isOver
     }
 
     /// Notes that the process lacks something, or has it again.
@@ -404,6 +463,8 @@ final class Stage {
     func received(_ number: Int, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard var peer = peers[number] else { return }
         peer.buffer += bytes
+        defer { peers[number] = peer }
+        guard peer.step == nil || openTunnel(&peer, on: number) else { return }
         while let end = headEnd(in: peer.buffer) {
             let request = ReceivedRequest(head: peer.buffer[..<end])
             noteArrival(of: request, on: number)
@@ -411,14 +472,21 @@ final class Stage {
             // slow body the rest may still come.
             if let strayAt = peer.strayAt, strayAt > sim_now() { peer.isShifted = true }
             if peer.isShifted, let call = request.call { strayCalls.insert(call) }
-            guard peer.buffer.count - end >= request.length else { break }
+            guard peer.buffer.count - end >= request.length else {
+                if request.expectsContinue, peer.continued != request.target {
+                    peer.continued = request.target
+                    peers[number] = peer
+                    askForBody(of: request, on: number)
+                    peer = peers[number] ?? peer
+                }
+                break
+            }
             peer.buffer.removeFirst(end + request.length)
             peer.requests += 1
             peers[number] = peer
             serve(request, on: number)
             peer = peers[number] ?? peer
         }
-        peers[number] = peer
     }
 
     /// Notes the connection that the first bytes of a request arrived on.
@@ -435,18 +503,49 @@ final class Stage {
         guard !peer.isOver else { return }
         requestCount += 1
         note("request \(number) \(request.method) \(request.target) at \(peer.address)")
-        check(request, at: peer.address)
+        check(request, at: peer.isForwarded ? nil : peer.address)
+        let login = peer.isForwarded && world.settings.proxy?.hasLogin == true ? ModelProxy.login : nil
+        if request.proxyAuthorization != login {
+            violate("a proxy alone gets its login", "\(request.target) at \(peer.address)")
+        }
+        // On its way when the server closes.
+        peers[number]?.requestsLeft = peer.requestsLeft == .max ? .max : peer.requestsLeft - 1
+        if !peer.isShifted, schedule.elapsed > peer.keptUntil || peer.requestsLeft <= 0 {
+            violate(
+                "a connection gets no request after the limits that its server has announced",
+                "\(request.target) on connection \(number), until \(peer.keptUntil), \(peer.requestsLeft) left"
+            )
+        }
+        peers[number]?.keptUntil = .max
         if let retired, peer.openedAt < retired.began, let call = request.call, callStarts[call] ?? 0 > retired.ended {
             violate("a retired connection gets no new request", "\(request.target) on connection \(number)")
         }
         respond(to: request, on: number)
     }
 
-    func check(_ request: ReceivedRequest, at address: HTTPDNSAddress) {
+    /// Checks a request that is sent to an address; nil for a proxy that gets the name.
+    func check(_ request: ReceivedRequest, at address: HTTPDNSAddress?) {
         guard let name = hostNumbers[request.host], let call = request.call else {
             violate("each request is one of a call", "\(request.target) \(request.host)")
             return
         }
+        if let address { check(call, to: name, at: address) }
+        var facts: String { "call \(call) n\(name), \(schedule.elapsed)" }
+        if let secret = request.authorization, secret != "Bearer secret-\(name)" || request.hasOtherPort {
+            violate("a secret goes to its own origin only", "\(facts), \(secret)")
+        }
+        for cookie in request.cookies where cookie != "c\(name)=1" {
+            violate("a cookie goes to its own host only", "\(facts), \(cookie)")
+        }
+        // Its call may follow the redirect of another one.
+        if request.depth > 0, !strayCalls.contains(call),
+            redirectMethods[request.target]?.contains(request.method) != true
+        {
+            violate("a redirect leads to the method that its status asks for", "\(request.method) \(request.target)")
+        }
+    }
+
+    private func check(_ call: Int, to name: Int, at address: HTTPDNSAddress) {
         var facts: String { "call \(call) n\(name) at \(address), \(schedule.elapsed)" }
         let start = callStarts[call] ?? 0
         let owner = owners[address] ?? name
@@ -481,18 +580,6 @@ final class Stage {
         {
             violate("providers are asked again a second after they failed", "\(facts), failed at \(failed)")
         }
-        if let secret = request.authorization, secret != "Bearer secret-\(name)" || request.hasOtherPort {
-            violate("a secret goes to its own origin only", "\(facts), \(secret)")
-        }
-        for cookie in request.cookies where cookie != "c\(name)=1" {
-            violate("a cookie goes to its own host only", "\(facts), \(cookie)")
-        }
-        // Its call may follow the redirect of another one.
-        if request.depth > 0, !strayCalls.contains(call),
-            redirectMethods[request.target]?.contains(request.method) != true
-        {
-            violate("a redirect leads to the method that its status asks for", "\(request.method) \(request.target)")
-        }
     }
 
     /// Checks the field of the client's settings, of a request that is sent now.
@@ -512,6 +599,22 @@ final class Stage {
     /// The number of a name of the world; nil for other hosts.
     func number(of host: String) -> Int? { hostNumbers[host] }
 
+    /// Answers a head that waits for leave to send its body.
+    private func askForBody(of request: ReceivedRequest, on number: Int) {
+        var draw = Draw(seed, "continue \(request.target) \(next("continue \(request.target)"))")
+        let kind = draw.below(10)
+        cover("body \(kind < 6 ? "asked for" : kind < 8 ? "refused" : "waited for")")
+        let text = kind < 6 ? "100 Continue\r\n\r\n" : "413 Too Long\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        guard kind < 8 else { return }
+        let at = sim_now() + draw.time(.zero, .milliseconds(8)).nanoseconds
+        let bytes = "HTTP/1.1 \(text)"
+        sim_push(Int32(number), at, bytes, bytes.utf8.count, Int32(SIM_BYTES))
+        if kind >= 6 {
+            sim_push(Int32(number), at, "", 0, Int32(SIM_END))
+            peers[number]?.isOver = true
+        }
+    }
+
     private func respond(to request: ReceivedRequest, on number: Int) {
         let response = ModelResponse(to: request, in: self)
         var at = sim_now() + response.pause.nanoseconds
@@ -523,14 +626,22 @@ final class Stage {
         }
         func push(_ text: String, kind: Int = SIM_BYTES) { push(Array(text.utf8), kind: kind) }
         var head = "HTTP/1.1 \(response.status)\r\n"
+        if let limits = response.keepAlive {
+            head += "Keep-Alive: timeout=\(limits.time.components.seconds), max=\(limits.requests)\r\n"
+        }
         for field in response.fields { head += "\(field.name): \(field.value)\r\n" }
         switch response.framing {
         case .length: head += "Content-Length: \(response.length)\r\n\r\n"
         case .chunks: head += "Transfer-Encoding: chunked\r\n\r\n"
         case .connection: head += "Connection: close\r\n\r\n"
         }
+        for (pause, line) in response.interim where response.extent != .nothing {
+            at += pause.nanoseconds
+            push("HTTP/1.1 \(line)\r\nX-Interim: \(request.target)\r\n\r\n")
+        }
         switch response.extent {
         case .nothing: break
+        case .wrongHead(let head): push(head)
         case .halfOfHead: push("HTTP/1.1 200 OK\r\nContent-Le")
         case .partOfBody: push(Array(head.utf8) + (response.pieces.first?.bytes.prefix(5) ?? []))
         case .all:
@@ -540,7 +651,15 @@ final class Stage {
                 let chunk = "\(String(piece.bytes.count, radix: 16))\r\n".utf8
                 push(response.framing == .chunks ? chunk + piece.bytes + Array("\r\n".utf8) : piece.bytes)
             }
-            if response.framing == .chunks { push("0\r\n\r\n") }
+            if response.framing == .chunks { push("0\r\n\(response.trailers)\r\n") }
+        }
+        if let limits = response.keepAlive {
+            peers[number]?.requestsLeft = limits.requests
+            peers[number]?.keptUntil = at - sim_now() + schedule.elapsed + limits.time.nanoseconds
+            if limits.requests == 0 {
+                push("", kind: SIM_END)
+                peers[number]?.isOver = true
+            }
         }
         if response.end != .open {
             push("", kind: response.end == .reset ? SIM_RESET : SIM_END)
@@ -558,7 +677,7 @@ final class Stage {
 }
 
 /// Returns the end of the first request head; nil when it is not complete.
-private func headEnd(in bytes: [UInt8]) -> Int? {
+func headEnd(in bytes: [UInt8]) -> Int? {
     bytes.indices.dropFirst(3).first {
         bytes[$0] == 10 && bytes[$0 - 1] == 13 && bytes[$0 - 2] == 10 && bytes[$0 - 3] == 13
     }.map { $0 + 1 }
@@ -577,7 +696,9 @@ struct ReceivedRequest {
     var host = ""
     var hasOtherPort = false
     var length = 0
+    var expectsContinue = false
     var authorization: String?
+    var proxyAuthorization: String?
     var cookies: [String] = []
 
     init(method: String, target: String) {
@@ -595,7 +716,10 @@ struct ReceivedRequest {
         var rest = head
         let words = nextLine(of: &rest).split(separator: UInt8(ascii: " "))
         let isRequest = words.count == 3
-        self.init(method: isRequest ? text(words[0]) : "", target: isRequest ? text(words[1]) : "")
+        var target = isRequest ? text(words[1]) : ""
+        // A proxy that forwards requests gets the whole URL.
+        if target.hasPrefix("http://") { target = String(target.dropFirst(7).drop { $0 != "/" }) }
+        self.init(method: isRequest ? text(words[0]) : "", target: target)
         while !rest.isEmpty {
             let line = nextLine(of: &rest)
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
@@ -606,6 +730,8 @@ struct ReceivedRequest {
                 host = text(name)
                 hasOtherPort = name.count < value.count
             case "content-length": length = Int(text(value)) ?? 0
+            case "expect": expectsContinue = true
+            case "proxy-authorization": proxyAuthorization = text(value)
             case "authorization": authorization = text(value)
             case "cookie":
                 cookies += value.split(separator: UInt8(ascii: ";")).map { text($0.drop { $0 == UInt8(ascii: " ") }) }

@@ -71,6 +71,10 @@ struct World {
         case filesHang(Duration)
         /// All names are looked up ahead.
         case preresolve
+        /// A connection is made ahead.
+        case preconnect(name: Int)
+        /// What the client reports of itself is read.
+        case readStatus
 
         enum Lack { case sockets, threads }
 
@@ -123,6 +127,8 @@ struct World {
         var hasClientSubnet = false
         /// The share of the names that the routes apply to.
         var rollout: Double?
+        var connecting = Connecting()
+        var proxy: ModelProxy?
         /// Whether the system has no further threads for some time.
         var losesThreads = false
 
@@ -199,6 +205,8 @@ struct World {
         for source in [AnswerSource.a, .b] {
             settings.providers[source] = services.pick([.model, .messages, .messages, .json])
         }
+        settings.connecting = Connecting(seed: seed)
+        settings.proxy = ModelProxy(seed: seed)
         settings.usesHTTPSRecords = services.happens(40)
         settings.wantsSecondOpinion = services.happens(20)
         settings.asksFastest = services.happens(30)
@@ -338,6 +346,10 @@ struct World {
         var ahead = Draw(seed, "ahead")
         settings.hasBatches = ahead.happens(30)
         for _ in 0..<ahead.below(3) { events.append(Event(at: ahead.time(.zero, at), change: .preresolve)) }
+        for number in 0..<ahead.below(6) {
+            let change = number % 2 == 0 ? Change.preconnect(name: ahead.below(nameCount)) : .readStatus
+            events.append(Event(at: ahead.time(.zero, at), change: change))
+        }
         if settings.hasDefaultField {
             for number in 1...3 {
                 var own = Draw(seed, "default field \(number)")
