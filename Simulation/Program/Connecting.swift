@@ -29,12 +29,12 @@ struct Connecting {
 
     init(seed: UInt64) {
         var draw = Draw(seed, "connecting")
-        selection = draw.pick([.automatic, .automatic, .automatic, .automatic, .given, .fastest, .roundRobin, .random])
+        selection = draw.happens(80) ? .automatic : draw.pick([.given, .fastest, .roundRobin, .random])
         warmsBeforeMoving = draw.happens(30)
-        probes = draw.happens(20)
-        idleTimeout = draw.pick([.seconds(60), .seconds(60), .seconds(1)])
-        maximumAge = draw.pick([.seconds(600), .seconds(600), .seconds(5)])
-        maximumIdle = draw.pick([1024, 1024, 2])
+        probes = draw.happens(10)
+        idleTimeout = draw.happens(15) ? .seconds(1) : .seconds(60)
+        maximumAge = draw.happens(15) ? .seconds(5) : .seconds(600)
+        maximumIdle = draw.happens(15) ? 2 : 1024
         maximum = draw.happens(15) ? 3 + draw.below(10) : nil
         queueWait = draw.happens(15) ? .milliseconds(500) : nil
         firstFamily = draw.happens(15) ? .v4 : nil
@@ -52,7 +52,7 @@ struct Connecting {
         if warmsBeforeMoving { configuration.connections.onAddressChange = .warmThenMove }
         if probes {
             var probing = HTTPDNSClient.Configuration.ActiveProbing()
-            probing.interval = .seconds(10)
+            probing.interval = .seconds(30)
             configuration.connections.probing = probing
         }
         configuration.connections.idleTimeout = idleTimeout

@@ -43,9 +43,15 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
             return answer
         } catch let error as HTTPDNSProviderError {
             stage.cover("provider \(error.code)")
+            failed(error)
             stage.queryFailed(host)
             throw error
         }
+    }
+
+    /// Notes a failure. Other failures than of a name count against the provider: it may be left alone for a time.
+    private func failed(_ error: HTTPDNSProviderError) {
+        if error.code != .serverFailure, error.code != .refused { currentStage.pauseProviders(for: .seconds(40)) }
     }
 
     /// Notes an answer of the real provider.
@@ -60,7 +66,9 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
             case .addresses(let own, let timeToLive, _):
                 addresses += own
                 life = min(life, timeToLive)
-            case .failed: failures += 1
+            case .failed(let error):
+                failed(error)
+                failures += 1
             default: break
             }
         }

@@ -120,7 +120,7 @@ struct ModelResponse {
                 straysAfter = draw.time(.zero, .milliseconds(5))
             }
             var coding = Draw(stage.seed, "coding \(request.target) \(attempt)")
-            if coding.happens(1, of: 200) {
+            if coding.happens(1, of: 500) {
                 stage.cover("response with a long body")
                 pieces[0].bytes += [UInt8](repeating: UInt8(ascii: "."), count: 400_000)
             } else if stage.depth == .whole, coding.happens(20) {
@@ -133,13 +133,13 @@ struct ModelResponse {
             }
         }
         var more = Draw(stage.seed, "more \(request.target) \(attempt)")
-        if more.happens(8) {
+        if more.happens(5) {
             let lines = ["103 Early Hints", "102 Processing", "100 Continue"]
             interim = (0...more.below(3)).map { _ in (more.time(.zero, .milliseconds(5)), more.pick(lines)) }
             stage.cover("interim responses")
         }
         let isKept = framing != .connection && end == .open && extent == .all
-        if isKept, closesAfter == nil, straysAfter == nil, more.happens(10) {
+        if isKept, closesAfter == nil, straysAfter == nil, more.happens(4) {
             stage.cover("connection with announced limits")
             keepAlive = (.seconds(1 + more.below(3)), more.below(4))
         }

@@ -126,7 +126,6 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
             if reply.status == 429 || reply.status == 503, draw.happens(50) {
                 reply.headerFields[.retryAfter] = draw.happens(50) ? "1" : stage.date(after: 2)
             }
-            stage.pauseProviders(for: .seconds(3))
             return reply
         }
         // A kind of fault at a time: most of them make the whole message useless.
@@ -241,10 +240,10 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
             let h3: Parameter = (1, [2] + Array("h3".utf8))
             let sets: [[Parameter]] = [[(0, [0, 5]), (5, [1])], [h3, (2, [])], [(2, [])]]
             return [record(1, "", draw.pick(sets))]
-        case ..<75:
+        case ..<84:
             stage.cover("HTTPS record of the owner")
             return [record(1, "", [h2] + hinted)]
-        case ..<85:
+        case ..<93:
             stage.cover("HTTPS record with a port")
             return [record(1, "s.\(owner)", [h2, (3, [0x20, 0xfb])]), record(2, "")]
         default:
@@ -260,10 +259,7 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
     // MARK: - DNS messages
 
     private static func message(_ request: ServiceRequest) -> Question? {
-        var text = request.url.target.split(separator: "=").last.map(String.init) ?? ""
-        text = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        while !text.utf8.count.isMultiple(of: 4) { text += "=" }
-        guard let message = request.body ?? Base64.bytes(text), message.count > 16 else { return nil }
+        guard let message = request.body ?? bytes(ofQuery: request.url.target), message.count > 16 else { return nil }
         var question = Question(hasOptions: message[11] == 1)
         var labels: [String] = []
         var rest = message[12...]
@@ -279,6 +275,15 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
             question.subnet = Array(option.prefix(4 + Int(option[option.startIndex + 3])))
         }
         return question
+    }
+
+    /// Returns the message in a URL, which is in Base64 for URLs.
+    private static func bytes(ofQuery target: String) -> [UInt8]? {
+        var text = target.utf8.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { byte in
+            byte == UInt8(ascii: "-") ? UInt8(ascii: "+") : byte == UInt8(ascii: "_") ? UInt8(ascii: "/") : byte
+        }
+        while !text.count.isMultiple(of: 4) { text.append(UInt8(ascii: "=")) }
+        return Base64.bytes(String(decoding: text, as: UTF8.self))
     }
 
     private func message(_ answer: Answer, _ question: Question, _ fault: Int, _ draw: inout Draw) -> [UInt8] {
@@ -337,7 +342,18 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
     }
 
     private func octets(of name: String) -> [UInt8] {
-        name.split(separator: ".").flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
+        // Each dot, and one before the name, becomes the length of the label behind it.
+        var octets = [0] + Array(name.utf8) + [0]
+        var length: UInt8 = 0
+        for index in octets.indices.dropLast().reversed() {
+            guard octets[index] == UInt8(ascii: ".") || index == 0 else {
+                length += 1
+                continue
+            }
+            octets[index] = length
+            length = 0
+        }
+        return name.isEmpty ? [0] : octets
     }
 
     // MARK: - JSON

@@ -18,7 +18,10 @@ final class ModelWire: HopSending, @unchecked Sendable {
     func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
         if isStale() { throw StaleSettings() }
         let stage = currentStage
-        let hop = copy request
+        var request = request
+        let kept = KeptPermit(request.permit)
+        request.permit = nil
+        let hop = request
         let received = ReceivedRequest(hop)
         let number = stage.next("hop \(received.target)")
         var draw = Draw(stage.seed, "hop \(received.target) \(number)")
@@ -57,6 +60,7 @@ final class ModelWire: HopSending, @unchecked Sendable {
         stage.requestCount += 1
         stage.note("hop \(number) \(received.method) \(received.target) at \(endpoint.address)")
         let response = ModelResponse(to: received, in: stage)
+        stage.note("hop \(number) \(received.target): \(response.status), \(response.extent), \(response.end)")
         try await pass(response.pause, hop, .firstByte, isSent: true)
         guard response.extent == .partOfBody || response.extent == .all else {
             if response.end == .open { try await pass(.seconds(3600), hop, .firstByte, isSent: true) }
@@ -68,13 +72,14 @@ final class ModelWire: HopSending, @unchecked Sendable {
             fields.append(HTTPField(name: name, value: field.value))
         }
         let status = HTTPResponse.Status(code: Int(response.status.prefix(3)) ?? 0)
+        if response.pieces.isEmpty { kept.permit = nil }
         return HopAnswer(
             head: ResponseHead(HTTPResponse(status: status, headerFields: fields)),
             version: .http2,
             endpoint: endpoint,
             reusedConnection: number > 0,
             timings: HTTPDNSClient.Exchange.Timings(),
-            body: .chunks(ModelBody(wire: self, response: response, hop: hop, endpoint: endpoint))
+            body: .chunks(ModelBody(wire: self, response: response, hop: hop, endpoint: endpoint, kept: kept))
         )
     }
 
@@ -139,12 +144,21 @@ private func failure(
     return failure
 }
 
-/// The body of a modeled response. It keeps the hop's permit, as a transfer does, until it is dropped.
+/// The permit of a hop, which a transfer keeps until it has ended on the wire.
+// @unchecked: the schedule lets one task of the process run at a time.
+private final class KeptPermit: @unchecked Sendable {
+    var permit: (any AnyObject & Sendable)?
+
+    init(_ permit: (any AnyObject & Sendable)?) { self.permit = permit }
+}
+
+/// The body of a modeled response. It keeps the hop's permit until its end, or until it is dropped.
 private struct ModelBody: AsyncSequence, Sendable {
     let wire: ModelWire
     let response: ModelResponse
     let hop: TransferRequest
     let endpoint: HTTPDNSEndpoint
+    let kept: KeptPermit
 
     struct AsyncIterator: AsyncIteratorProtocol {
         let body: ModelBody
@@ -155,6 +169,7 @@ private struct ModelBody: AsyncSequence, Sendable {
             guard index < response.pieces.count else { return nil }
             let piece = response.pieces[index]
             index += 1
+            defer { if index == response.pieces.count || response.extent == .partOfBody { body.kept.permit = nil } }
             try await body.wire.pass(piece.pause, body.hop, .body, isSent: true)
             guard response.extent == .partOfBody else { return piece.bytes }
             throw failure(.connectionLost, .body, "the connection ended", at: body.endpoint, isSent: true)

@@ -216,7 +216,8 @@ private final class WorldRun: @unchecked Sendable {
 
     var unfinished: String {
         let left = stage.world.calls.map(\.number).filter { outcomes[$0] == nil }
-        return "\(left.count) calls, \(left.prefix(5))"
+        let limits = clients.map { "\($0.permitsTaken) permits taken, \($0.requestsWaiting) requests waiting" }
+        return "\(left.count) calls, \(left.prefix(5)), \(limits)"
     }
 
     private func firstConfiguration() throws -> HTTPDNSClient.Configuration {
@@ -403,7 +404,7 @@ private final class WorldRun: @unchecked Sendable {
         guard call.isPost else { return .none }
         var bytes = Array("order \(call.number)".utf8)
         var size = Draw(stage.seed, "size \(call.number)")
-        if size.happens(3) { bytes += [UInt8](repeating: UInt8(ascii: "."), count: 100_000) }
+        if size.happens(1) { bytes += [UInt8](repeating: UInt8(ascii: "."), count: 100_000) }
         guard call.isStream else { return .bytes(bytes) }
         var pieces = [bytes[...2], bytes[3...]][...]
         var draw = Draw(stage.seed, "pieces \(call.number)")
@@ -431,7 +432,7 @@ private final class WorldRun: @unchecked Sendable {
         if let timeout = call.timeout { request.options.timeout = HTTPDNSClient.TimeLimit(timeout) }
         var ways = Draw(stage.seed, "ways \(call.number)")
         if call.isPost, ways.happens(15) { request.options.continueTimeout = .milliseconds(50) }
-        if ways.happens(10) {
+        if ways.happens(5) {
             let (resource, path) = (call.resource, "/a\(call.resource)")
             request.onInterimResponse = { interim in
                 let stage = currentStage

@@ -98,6 +98,8 @@ func simulate(_ arguments: Arguments) -> Bool {
                 for violation in outcome.violations {
                     print("seed \(seed) (\(variant)): \(violation.rule): \(violation.facts)")
                 }
+                print("  with \(world.settings)")
+                if arguments.printsTrace { outcome.trace.forEach { print($0) } }
                 return false
             }
             if arguments.printsTrace { outcome.trace.forEach { print($0) } }

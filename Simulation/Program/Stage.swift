@@ -232,7 +232,9 @@ final class Stage {
         let host = world.names[name].host
         // A call that failed to connect, and tries again, may ask again.
         let settings = world.settings
-        guard !world.names[name].isShadow, !settings.retries, settings.networkWait == .zero, !settings.hasSecondClient,
+        // The system is asked beside a provider that is left alone.
+        guard schedule.elapsed > pausedUntil, !world.names[name].isShadow, !settings.retries,
+            settings.networkWait == .zero, !settings.hasSecondClient,
             lives >= .seconds(20), queriesInFlight[host] == 1, !hedged.contains(host),
             addresses.contains(where: { denied[$0] == nil && $0 != deniedToSecond })
         else { return }
@@ -569,7 +571,9 @@ final class Stage {
         }
         if rules.mappedAddress(of: name) != address, world.names[owner].hasRoute {
             let limit = usableUntil(address, start: start)
-            let slack = staleLimit(since: start) + world.settings.stickiness + .seconds(1)
+            // Until a request to a new address has its response, others stay.
+            let hold = world.settings.connecting.warmsBeforeMoving ? Duration.seconds(5) : .zero
+            let slack = staleLimit(since: start) + world.settings.stickiness + hold + .seconds(1)
             // A call may have got its answer at its start.
             if limit < 0 || start > limit + slack.nanoseconds {
                 violate("an answer is not used after its life and the stale limit", "\(facts), usable until \(limit)")

@@ -203,11 +203,11 @@ struct World {
         settings.hasSecretFile = more.happens(40)
         var services = Draw(seed, "services")
         for source in [AnswerSource.a, .b] {
-            settings.providers[source] = services.pick([.model, .messages, .messages, .json])
+            settings.providers[source] = services.pick([.model, .model, .messages, .json])
         }
         settings.connecting = Connecting(seed: seed)
         settings.proxy = ModelProxy(seed: seed)
-        settings.usesHTTPSRecords = services.happens(40)
+        settings.usesHTTPSRecords = services.happens(15)
         settings.wantsSecondOpinion = services.happens(20)
         settings.asksFastest = services.happens(30)
         settings.hasClientSubnet = services.happens(30)
