@@ -12,6 +12,7 @@ final class NameGathering: Sendable {
     static let window = Duration.milliseconds(2)
 
     fileprivate typealias Waiter = OneShot<Result<HTTPDNSProviderAnswer, any Error>>
+    fileprivate typealias Need = @Sendable () -> Bool
 
     /// The properties that the names of one query share.
     fileprivate struct Kind: Hashable {
@@ -33,14 +34,15 @@ final class NameGathering: Sendable {
         let kind: Kind
         var query: HTTPDNSProviderQuery
         var hosts: [HTTPDNSName] = []
-        var waiters: [UInt64: (host: HTTPDNSName, waiter: Waiter)] = [:]
+        var waiters: [UInt64: (host: HTTPDNSName, waiter: Waiter, isNeeded: Need)] = [:]
         /// Whether its query is in flight, so that it accepts no more names.
         var isClosed = false
         var work: Task<Void, Never>?
 
-        mutating func add(_ query: HTTPDNSProviderQuery, _ number: UInt64, _ waiter: Waiter) {
+        mutating func add(_ query: HTTPDNSProviderQuery, _ number: UInt64, _ waiter: Waiter, _ isNeeded: @escaping Need)
+        {
             if !hosts.contains(query.host) { hosts.append(query.host) }
-            waiters[number] = (query.host, waiter)
+            waiters[number] = (query.host, waiter, isNeeded)
             self.query.host = hosts[0]
             self.query.timeLimit = max(self.query.timeLimit, query.timeLimit)
         }
@@ -71,11 +73,17 @@ final class NameGathering: Sendable {
     var count: Int { groups.withLock { $0.all.values.reduce(0) { $0 + $1.waiters.count } } }
 
     /// Returns the answer for one name.
-    /// - Parameter onJoining: Called before the wait when the name joins another caller's query.
-    func answer(to query: HTTPDNSProviderQuery, onJoining: () -> Void) async throws -> HTTPDNSProviderAnswer {
+    /// - Parameters:
+    ///   - isNeeded: Whether the name may be queried separately when the common answer lacks it.
+    ///   - onJoining: Called before the wait when the name joins another caller's query.
+    func answer(
+        to query: HTTPDNSProviderQuery,
+        isNeeded: @escaping @Sendable () -> Bool = { true },
+        onJoining: () -> Void
+    ) async throws -> HTTPDNSProviderAnswer {
         let waiter = Waiter()
         let limit = provider.batchLimit
-        let (group, number, joined) = groups.withLock { $0.join(query, waiter, limit: limit) }
+        let (group, number, joined) = groups.withLock { $0.join(query, waiter, isNeeded, limit: limit) }
         switch joined {
         case .first:
             // If the sleep is canceled, the others do not wait any longer.
@@ -104,9 +112,9 @@ final class NameGathering: Sendable {
     private func send(_ number: UInt64) {
         guard let (query, hosts) = groups.withLock({ $0.close(number) }) else { return }
         let work = CallWork.detached { [self] in
-            let results = await results(query, hosts)
+            let results = await results(query, hosts, of: number)
             let waiters = groups.withLock { $0.all.removeValue(forKey: number) }?.waiters ?? [:]
-            for (host, waiter) in waiters.values {
+            for (host, waiter, _) in waiters.values {
                 waiter.deliver(results[host] ?? .failure(NameGathering.unanswered))
             }
         }
@@ -119,7 +127,8 @@ final class NameGathering: Sendable {
 
     private func results(
         _ query: HTTPDNSProviderQuery,
-        _ hosts: [HTTPDNSName]
+        _ hosts: [HTTPDNSName],
+        of group: UInt64
     ) async -> [HTTPDNSName: Result<HTTPDNSProviderAnswer, any Error>] {
         let clock = SystemTimeSource()
         let deadline = clock.now() + query.timeLimit
@@ -130,6 +139,12 @@ final class NameGathering: Sendable {
             // Separate queries show which name causes the failure.
         } catch {
             return Dictionary(uniqueKeysWithValues: hosts.map { ($0, .failure(error)) })
+        }
+        // Callers may have left, as by the kill switch, or have got an answer elsewhere, while others still wait.
+        let waiters = groups.withLock { $0.all[group]?.waiters ?? [:] }
+        let wanted = Set(waiters.values.filter { $0.isNeeded() }.map(\.host))
+        for host in hosts where results[host] == nil && !wanted.contains(host) {
+            results[host] = .failure(CancellationError())
         }
         await withTaskGroup(of: (HTTPDNSName, Result<HTTPDNSProviderAnswer, any Error>).self) { group in
             for host in hosts where results[host] == nil {
@@ -163,6 +178,7 @@ extension NameGathering.Groups {
     fileprivate mutating func join(
         _ query: HTTPDNSProviderQuery,
         _ waiter: NameGathering.Waiter,
+        _ isNeeded: @escaping NameGathering.Need,
         limit: Int
     ) -> (group: UInt64, number: UInt64, NameGathering.Joined) {
         let kind = NameGathering.Kind(query)
@@ -171,7 +187,7 @@ extension NameGathering.Groups {
         let group = open[kind] ?? number
         let isFirst = open[kind] == nil
         open[kind] = group
-        all[group, default: NameGathering.Group(kind: kind, query: query)].add(query, number, waiter)
+        all[group, default: NameGathering.Group(kind: kind, query: query)].add(query, number, waiter, isNeeded)
         let isFull = all[group]?.hosts.count ?? 0 >= limit
         if isFull { open[kind] = nil }
         return (group, number, isFirst ? .first : isFull ? .last : .next)

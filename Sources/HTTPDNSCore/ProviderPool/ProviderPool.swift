@@ -410,7 +410,8 @@ final class ProviderPool: Sendable {
             guard let gathering = gatherings[provider.name] else {
                 return .answered(try await provider.resolve(query.question))
             }
-            let answer = try await gathering.answer(to: query.question) {
+            let isNeeded: @Sendable () -> Bool = { self.guarded.withLock { $0.team.queries[query.id]?.ask != nil } }
+            let answer = try await gathering.answer(to: query.question, isNeeded: isNeeded) {
                 guarded.withLock { $0.team.members[query.member].giveBackQuery() }
             }
             return .answered(answer)
