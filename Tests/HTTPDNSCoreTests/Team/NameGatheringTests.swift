@@ -122,30 +122,6 @@ struct NameGatheringTests {
         #expect(provider.queries.map(\.host) == [hosts[0]])
     }
 
-    /// The kill switch ends the calls of names while others, such as those in shadow mode, still wait.
-    @Test("A name that an answer lacks is not queried again once nothing needs it", arguments: [true, false])
-    func leftOut(leaves: Bool) async throws {
-        let hosts = try hosts(2)
-        let provider = provider(2, known: [hosts[1]])
-        provider.answer(.failure(.unavailable), for: hosts[0])
-        provider.hold()
-        let gathering = NameGathering(provider, timeSource: time)
-        let callers = hosts.map { host in
-            Task {
-                let query = HTTPDNSProviderQuery(host: host, families: .v4, timeLimit: .seconds(1))
-                let isNeeded = leaves || host != hosts[0]
-                return try await gathering.answer(to: query, isNeeded: { isNeeded }, onJoining: {})
-            }
-        }
-        await provider.queries(atLeast: 1)
-        if leaves { callers[0].cancel() }
-        if !leaves { provider.release() }
-        await #expect(throws: CancellationError.self) { try await callers[0].value }
-        provider.release()
-        _ = try await callers[1].value
-        #expect(provider.batches.count == 1 && provider.queries.count == 1)
-    }
-
     @Test("Names queried in other families are sent apart")
     func kinds() async throws {
         let hosts = try hosts(4)
