@@ -77,7 +77,7 @@ libcurl8: ## The built tests of what depends on the version of libcurl, with lib
 	@Scripts/libcurl8 run Scripts/run-tests libcurl paced bodies
 
 .PHONY: lint
-lint: ## Check the format, the words, the license headers, and the paths and links of the documentation
+lint: ## Check the format, the words, the license headers, the measures of the code, and the paths and links of the documentation
 	$(call step,format)
 	swift format lint --strict --parallel --recursive $(SWIFT_FOLDERS)
 	$(call step,words)
@@ -86,6 +86,8 @@ lint: ## Check the format, the words, the license headers, and the paths and lin
 	$(call step,paths and links)
 	@Scripts/check-docs-paths --self-test
 	@Scripts/check-docs-paths
+	$(call step,measures of the code)
+	@Scripts/code-metrics --check
 
 .PHONY: format
 format: ## Correct the format
