@@ -25,7 +25,7 @@ let package = Package(
         .library(name: "HTTPDNSResponseCache", targets: ["HTTPDNSResponseCache"]),
         .library(name: "HTTPDNSServiceLifecycle", targets: ["HTTPDNSServiceLifecycle"]),
         .library(name: "HTTPDNSTesting", targets: ["HTTPDNSTesting"]),
-        .library(name: "HTTPDNSTrafficMonitor", targets: ["HTTPDNSTrafficMonitor"]),
+        .library(name: "HTTPDNSMonitor", targets: ["HTTPDNSMonitor"]),
         .library(name: "HTTPDNSVendors", targets: ["HTTPDNSVendors"]),
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
@@ -137,7 +137,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "HTTPDNSTrafficMonitor",
+            name: "HTTPDNSMonitor",
             dependencies: [
                 "HTTPDNSCore",
                 "HTTPDNS",
@@ -172,7 +172,7 @@ let package = Package(
                 "HTTPDNSCore",
                 "HTTPDNS",
                 "HTTPDNSPrimitives",
-                "HTTPDNSTrafficMonitor",
+                "HTTPDNSMonitor",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -260,7 +260,7 @@ let package = Package(
                 "HTTPDNSLocalProvider",
                 "HTTPDNSPrimitives",
                 "HTTPDNSResponseCache",
-                "HTTPDNSTrafficMonitor",
+                "HTTPDNSMonitor",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -377,7 +377,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "httpdns-monitor-probe",
-            dependencies: ["HTTPDNS", "HTTPDNSTrafficMonitor", "ServerRig"],
+            dependencies: ["HTTPDNS", "HTTPDNSMonitor", "ServerRig"],
             path: "Tests/MonitorProbe",
             swiftSettings: settings
         ),
@@ -449,10 +449,10 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "HTTPDNSTrafficMonitorTests",
+            name: "HTTPDNSMonitorTests",
             dependencies: [
                 "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
-                "HTTPDNSTrafficMonitor", "ServerRig", "httpdns-monitor-probe",
+                "HTTPDNSMonitor", "ServerRig", "httpdns-monitor-probe",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -477,7 +477,7 @@ let package = Package(
             name: "HTTPDNSControlTests",
             dependencies: [
                 "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting",
-                "HTTPDNSTrafficMonitor", "ServerRig",
+                "HTTPDNSMonitor", "ServerRig",
             ],
             swiftSettings: settings
         ),
@@ -553,7 +553,7 @@ let package = Package(
             name: "ResolveTestTests",
             dependencies: [
                 "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting",
-                "HTTPDNSTrafficMonitor", "HTTPDNSVendors", "ServerRig", "resolve-test",
+                "HTTPDNSMonitor", "HTTPDNSVendors", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["Golden/Texts", "Schema/validate.py"],

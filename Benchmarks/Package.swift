@@ -54,7 +54,7 @@ let package = Package(
                 "Workload",
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
                 .product(name: "HTTPDNSResponseCache", package: "swift-httpdns"),
-                .product(name: "HTTPDNSTrafficMonitor", package: "swift-httpdns"),
+                .product(name: "HTTPDNSMonitor", package: "swift-httpdns"),
             ],
             swiftSettings: settings
         ),

@@ -63,7 +63,7 @@ let package = Package(
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSControl", package: "swift-httpdns"),
                 .product(name: "HTTPDNSMetrics", package: "swift-httpdns"),
-                .product(name: "HTTPDNSTrafficMonitor", package: "swift-httpdns"),
+                .product(name: "HTTPDNSMonitor", package: "swift-httpdns"),
                 .product(name: "HTTPDNSVendors", package: "swift-httpdns"),
             ]
         ),

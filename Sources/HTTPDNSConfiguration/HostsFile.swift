@@ -36,8 +36,8 @@ enum HostsFile {
     ///
     /// Lists for blocking and the files of other systems have some lines that no program uses: an address with a zone, an
     /// address as a name. glibc skips them silently (hosts(5)).
-    /// - Throws: ``ConfigurationFileError`` with the first lines when none of them can be used: this is another kind of file.
-    static func read(_ text: String, file: String) throws(ConfigurationFileError) -> Content {
+    /// - Throws: ``HTTPDNSConfigurationFileError`` with the first lines when none of them can be used: this is another kind of file.
+    static func read(_ text: String, file: String) throws(HTTPDNSConfigurationFileError) -> Content {
         var mistakes = MistakeList(file: file)
         var rules: [HTTPDNSMapping.Key: (targets: [HTTPDNSMapping.Target], line: Int)] = [:]
         var skipped: [(reason: Reason, lines: SkippedLines)] = []
@@ -61,7 +61,7 @@ enum HostsFile {
                 if let known = skipped.firstIndex(where: { $0.reason == reason }) {
                     skipped[known].lines.count += 1
                 } else {
-                    let issue = ConfigurationFileError.Issue(
+                    let issue = HTTPDNSConfigurationFileError.Issue(
                         location: HTTPDNSSourceLocation(file, position),
                         message: mistake.message,
                         hint: mistake.hint.map(oneLine)
@@ -147,7 +147,7 @@ enum HostsFile {
 /// Lines of a hosts file that were skipped for one reason.
 package struct SkippedLines: Sendable {
     /// The first of them.
-    package var first: ConfigurationFileError.Issue
+    package var first: HTTPDNSConfigurationFileError.Issue
     /// Their number.
     package var count: Int
 }

@@ -55,7 +55,7 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
             ControlCallError(
                 code: .noSocket,
                 message: "there is no socket \(path)",
-                hint: "the service does not run, or it opened no ControlSocket there"
+                hint: "the service does not run, or it opened no HTTPDNSControlSocket there"
             )
         case EACCES, EPERM:
             ControlCallError(

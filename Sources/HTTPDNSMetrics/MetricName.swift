@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if Metrics
-/// The metrics that ``ResolverMetrics`` and ``ClientMetrics`` export, and their dimensions. A test compares them with the list in
+/// The metrics that ``HTTPDNSResolverMetrics`` and ``HTTPDNSClientMetrics`` export, and their dimensions. A test compares them with the list in
 /// Docs/Observability.md.
 ///
 /// Names that do not begin with `httpdns.` are of OpenTelemetry's semantic conventions for DNS and HTTP, which a test compares too.
@@ -63,7 +63,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case queueWait = "httpdns.queue.wait"
     case endpoints = "httpdns.endpoints"
 
-    /// The metrics of ``ClientMetrics`` that ``ResolverMetrics`` does not have.
+    /// The metrics of ``HTTPDNSClientMetrics`` that ``HTTPDNSResolverMetrics`` does not have.
     package static let ofClients: Set<MetricName> = [
         .requestDuration, .requestBodySize, .responseBodySize, .activeRequests, .openConnections, .connectionDuration,
         .callDuration, .bodyFailures, .retries, .redirects, .hedges, .mergedRequests, .responseCache,
@@ -124,10 +124,10 @@ package enum MetricName: String, CaseIterable, Sendable {
     }
 
     /// The names of dimensions. Their values are identifiers of this package, names from the settings, or from a closed set:
-    /// never a host, except those that ``ClientMetrics`` is given.
+    /// never a host, except those that ``HTTPDNSClientMetrics`` is given.
     package enum Dimension {
         package static let cause = "httpdns.cause"
-        /// The name of a ``ClientMetrics``. All series of an exporter with a name have it, and no others.
+        /// The name of a ``HTTPDNSClientMetrics``. All series of an exporter with a name have it, and no others.
         package static let client = "httpdns.client"
         package static let connectionState = "http.connection.state"
         package static let errorType = "error.type"

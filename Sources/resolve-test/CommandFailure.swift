@@ -38,7 +38,7 @@ struct CommandFailure: Error, Sendable {
     /// Whether the origin may have received the request; nil for commands without a request.
     var requestMayHaveBeenSent: Bool?
     /// The mistakes of a configuration file.
-    var issues: [ConfigurationFileError.Issue] = []
+    var issues: [HTTPDNSConfigurationFileError.Issue] = []
     /// The exit status of a run that a signal ended.
     var signalStatus: Int32?
     /// The number of further mistakes.
@@ -99,7 +99,7 @@ extension CommandFailure {
         case let failure as CommandFailure: self = failure
         case let error as HTTPDNSClientError: self.init(error)
         case let error as HTTPDNSResolver.Error: self.init(error)
-        case let error as ConfigurationFileError: self.init(error)
+        case let error as HTTPDNSConfigurationFileError: self.init(error)
         case let error as HTTPDNSMapping.Error: self = .configuration("\(error)")
         case let error as HTTPDNSProviderConfigurationError: self = .configuration("\(error)")
         case let error as HTTPDNSResolver.ConfigurationError: self = .configuration("\(error)")
@@ -148,7 +148,7 @@ extension CommandFailure {
     }
 
     /// Creates a failure with one line that names the command which lists all mistakes.
-    private init(_ error: ConfigurationFileError) {
+    private init(_ error: HTTPDNSConfigurationFileError) {
         let first = error.issues.first
         let more = error.issues.count + error.omitted - 1
         self.init(

@@ -96,7 +96,7 @@ struct DocumentationTests {
         for block in try Document(path).blocks(in: "yaml") {
             let text = block.lines.joined(separator: "\n").replacing("/tmp/httpdns/", with: folder.path + "/")
             #expect(throws: Never.self, "\(path):\(block.line)") {
-                try ConfigurationFile.parse(text, name: "httpdns.yaml")
+                try HTTPDNSConfigurationFile.parse(text, name: "httpdns.yaml")
             }
         }
     }

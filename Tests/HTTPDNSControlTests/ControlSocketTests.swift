@@ -4,9 +4,9 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSCore
+import HTTPDNSMonitor
 import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPDNSTrafficMonitor
 import ServerRig
 import Testing
 
@@ -52,9 +52,9 @@ struct ControlSocketTests {
         #expect(fault?.fault == "no-monitor" && fault?.hint?.contains("monitor") == true)
         await bare.shutdown()
 
-        let monitor = HTTPDNSClient.TrafficMonitor()
+        let monitor = HTTPDNSTrafficMonitor()
         monitor.start(on: rig.client)
-        let socket = try ControlSocket(client: rig.client, path: rig.path, monitor: monitor)
+        let socket = try HTTPDNSControlSocket(client: rig.client, path: rig.path, monitor: monitor)
         let call = try rig.call()
         #expect(try await call.ask(ControlRequest(.records(.init()))).records == .init(calls: [], last: nil, stored: 0))
         let server = try RawServer(.serve("hello"))
@@ -178,17 +178,19 @@ struct ControlSocketTests {
     func occupied() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
-        let inUse = #expect(throws: ControlSocketError.self) { try rig.open() }
+        let inUse = #expect(throws: HTTPDNSControlSocketError.self) { try rig.open() }
         #expect(inUse?.code == .inUse)
         #expect(try await rig.call().ask(ControlRequest(.ping)).identity != nil)
         let file = rig.folder.path("notes")
         try Data("notes".utf8).write(to: URL(filePath: file))
-        let occupied = #expect(throws: ControlSocketError.self) { try ControlSocket(client: rig.client, path: file) }
+        let occupied = #expect(throws: HTTPDNSControlSocketError.self) {
+            try HTTPDNSControlSocket(client: rig.client, path: file)
+        }
         #expect(occupied?.code == .occupied)
         #expect(FileManager.default.contents(atPath: file) == Data("notes".utf8))
         let link = rig.folder.path("link")
         symlink(rig.path, link)
-        #expect(throws: ControlSocketError.self) { try ControlSocket(client: rig.client, path: link) }
+        #expect(throws: HTTPDNSControlSocketError.self) { try HTTPDNSControlSocket(client: rig.client, path: link) }
         await socket.shutdown()
     }
 
@@ -253,9 +255,9 @@ struct ControlSocketTests {
         let left = try SocketAddress.newSocket(isBlocking: false)
         try #require(SocketAddress(path: rig.path)).bind(left)
         close(left)
-        let opened = await withTaskGroup(of: ControlSocket?.self) { group in
+        let opened = await withTaskGroup(of: HTTPDNSControlSocket?.self) { group in
             for _ in 0..<10 { group.addTask { try? rig.open() } }
-            return await group.reduce(into: [ControlSocket]()) { if let socket = $1 { $0.append(socket) } }
+            return await group.reduce(into: [HTTPDNSControlSocket]()) { if let socket = $1 { $0.append(socket) } }
         }
         #expect(opened.count == 1)
         // The others' looks at it may still take up its connections.
@@ -274,7 +276,9 @@ struct ControlSocketTests {
     )
     func badPath(path: String, code: String) async throws {
         let rig = try await ControlRig()
-        let error = #expect(throws: ControlSocketError.self) { try ControlSocket(client: rig.client, path: path) }
+        let error = #expect(throws: HTTPDNSControlSocketError.self) {
+            try HTTPDNSControlSocket(client: rig.client, path: path)
+        }
         #expect(error?.code.description == code, "\(error.map { "\($0)" } ?? "-")")
         #expect(error?.description.contains("\n") == false)
     }
@@ -354,7 +358,7 @@ struct ControlSocketTests {
     @Test("A shutdown closes all connections, those of watchers too", arguments: [false, true])
     func end(drops: Bool) async throws {
         let rig = try await ControlRig()
-        var socket: ControlSocket? = try rig.open()
+        var socket: HTTPDNSControlSocket? = try rig.open()
         let call = try rig.call()
         try await call.send(ControlRequest(.watch(interval: .seconds(5), .init())))
         _ = try await call.next()

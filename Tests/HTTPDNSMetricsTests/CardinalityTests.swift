@@ -27,7 +27,7 @@ struct CardinalityTests {
     /// Every series after questions about so many names: those with an address by a route, those without, and those of the
     /// system resolver.
     private static func series(hosts: Int) async throws -> Set<String> {
-        let provider = ScriptedProvider()
+        let provider = HTTPDNSScriptedProvider()
         var system: [HTTPDNSName: Result<[HTTPDNSAddress], SystemResolverError>] = [:]
         var names: [HTTPDNSName] = []
         for number in 0..<hosts {
@@ -47,7 +47,7 @@ struct CardinalityTests {
         settings.families = .v4
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver(system))
         let backend = TestMetrics()
-        let metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
+        let metrics = HTTPDNSResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
         let work = Task { await metrics.run() }
         while resolver.listenerCount == 0, !Task.isCancelled { await Task.yield() }
         for name in names { _ = try? await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443)) }

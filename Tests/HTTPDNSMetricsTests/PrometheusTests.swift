@@ -156,7 +156,7 @@ private struct Traffic: Sendable {
 
     init(_ rig: ServerRig) async throws {
         short = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"))
-        let provider = ScriptedProvider(answerScope: .loopback)
+        let provider = HTTPDNSScriptedProvider(answerScope: .loopback)
         let (name, port) = (try HTTPDNSName("prometheus.wild.test"), rig.httpPort)
         provider.answer(.answer(.addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: .seconds(60))), for: name)
         let failure = HTTPDNSProviderError(code: .serverFailure, message: "of a test")

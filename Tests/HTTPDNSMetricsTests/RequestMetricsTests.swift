@@ -324,7 +324,7 @@ struct RequestMetricsTests {
         #expect(measured.counts(Self.duration) == ["GET none 200 1.1": 1])
         try await measured.client.shutdown()
         let idle = try await HTTPDNSClient()
-        _ = ClientMetrics(idle, factory: TestMetrics())
+        _ = HTTPDNSClientMetrics(idle, factory: TestMetrics())
         #expect(!idle.pipeline.observers.isInUse)
         try await idle.shutdown()
     }

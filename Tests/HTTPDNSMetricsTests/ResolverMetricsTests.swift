@@ -12,9 +12,9 @@ import Testing
 
 struct ResolverMetricsTests {
     /// A resolver that does what a test makes it.
-    private final class Resolver: ObservedResolver {
+    private final class Resolver: HTTPDNSObservedResolver {
         let observation: ResolverObservation
-        init(_ time: ManualClock) {
+        init(_ time: HTTPDNSManualClock) {
             observation = ResolverObservation(providers: ["doh"], timeSource: time, logger: nil)
         }
         var counters: HTTPDNSResolver.Counters { observation.counting.snapshot(cacheEntries: 12, cacheBytes: 3400) }
@@ -23,14 +23,14 @@ struct ResolverMetricsTests {
         var status: HTTPDNSResolver.Status { held.withLock { $0 } }
     }
 
-    private let time = ManualClock()
+    private let time = HTTPDNSManualClock()
     private let backend = TestMetrics()
     private let resolver: Resolver
-    private let metrics: ResolverMetrics
+    private let metrics: HTTPDNSResolverMetrics
 
     init() {
         resolver = Resolver(time)
-        metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(10), timeSource: time)
+        metrics = HTTPDNSResolverMetrics(resolver, factory: backend, interval: .seconds(10), timeSource: time)
     }
 
     private func countEverything() {

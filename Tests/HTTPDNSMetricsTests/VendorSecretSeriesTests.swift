@@ -17,17 +17,17 @@ struct VendorSecretSeriesTests {
         let token = "ca0a57deadbeef00"
         let answer = "img.shop.test.:203.0.113.7,60-0|198.51.100.1"
         let server = try RawServer(.serve(answer, fields: "Content-Type: text/plain\r\n"))
-        let credential = VendorCredential(account: "987654321", secret: HTTPDNSSecret { token })
-        var vendor = TencentProvider.Configuration(name: "vendor", credential: credential)
+        let credential = HTTPDNSVendorCredential(account: "987654321", secret: HTTPDNSSecret { token })
+        var vendor = HTTPDNSTencentProvider.Configuration(name: "vendor", credential: credential)
         (vendor.url, vendor.discoversAddresses) = ("http://127.0.0.1:\(server.port)", false)
         var settings = HTTPDNSResolver.Configuration()
-        settings.providers = [try TencentProvider(vendor)]
+        settings.providers = [try HTTPDNSTencentProvider(vendor)]
         settings.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
         settings.timeLimit = .seconds(60)
         settings.attemptLimit = .seconds(60)
         let resolver = try HTTPDNSResolver(settings)
         let backend = TestMetrics()
-        let metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
+        let metrics = HTTPDNSResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
         let work = Task { await metrics.run() }
         while resolver.listenerCount == 0, !Task.isCancelled { await Task.yield() }
         let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("img.shop.test")), port: 443)

@@ -3,7 +3,7 @@
 
 import Glibc
 import HTTPDNS
-import HTTPDNSTrafficMonitor
+import HTTPDNSMonitor
 import ServerRig
 
 /// A file store whose disk becomes full, see ``MonitorProbe``.
@@ -14,10 +14,10 @@ enum FullDisk {
         // Otherwise a write beyond the limit ends the process.
         signal(SIGXFSZ, SIG_IGN)
         let log = RecordedLog()
-        let files = try await HTTPDNSClient.TrafficMonitor.FileStore.open(folder, logger: log.logger())
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        let files = try await HTTPDNSTrafficMonitor.FileStore.open(folder, logger: log.logger())
+        var settings = HTTPDNSTrafficMonitor.Settings()
         settings.files = files
-        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        let monitor = try HTTPDNSTrafficMonitor(settings)
         var configuration = HTTPDNSClient.Configuration()
         configuration.schemeHandlers["app"] = { _ in
             HTTPDNSClient.Response(head: HTTPResponse(status: .ok), body: .bytes([1]))

@@ -3,7 +3,7 @@
 
 import Glibc
 import HTTPDNS
-import HTTPDNSTrafficMonitor
+import HTTPDNSMonitor
 import ServerRig
 
 /// A program for tests of the traffic monitor that need a process of their own.
@@ -31,13 +31,13 @@ struct MonitorProbe {
             }
         }
         guard arguments.count == 4, arguments[1] == "write", var number = Int(arguments[3]) else { exit(64) }
-        var limits = HTTPDNSClient.TrafficMonitor.FileStore.Limits()
+        var limits = HTTPDNSTrafficMonitor.FileStore.Limits()
         limits.bytes = .mebibytes(64)
-        let files = try await HTTPDNSClient.TrafficMonitor.FileStore.open(arguments[2], limits: limits)
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        let files = try await HTTPDNSTrafficMonitor.FileStore.open(arguments[2], limits: limits)
+        var settings = HTTPDNSTrafficMonitor.Settings()
         settings.files = files
         settings.responseBodyLimit = .kibibytes(8)
-        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        let monitor = try HTTPDNSTrafficMonitor(settings)
         var configuration = HTTPDNSClient.Configuration()
         let body = Array(String(repeating: "body of a record ", count: 50).utf8)
         configuration.schemeHandlers["app"] = { _ in

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSTrafficMonitor
+import HTTPDNSMonitor
 import ServerRig
 
 /// The traffic of a shop's app against the servers of a rig, with all that a report draws: names from HTTP-DNS and from mappings,
@@ -17,10 +17,10 @@ struct SampleTraffic {
     static func report(to path: String) async throws {
         let rig = try await ServerRig.start()
         let silent = try BlackHole(address: "127.0.0.6", port: rig.tlsPort)
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        var settings = HTTPDNSTrafficMonitor.Settings()
         settings.requestBodyLimit = .kibibytes(16)
         settings.responseBodyLimit = .kibibytes(16)
-        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        let monitor = try HTTPDNSTrafficMonitor(settings)
         try await withHTTPDNSClient(configuration: configuration(rig, silent: silent.address)) { client in
             monitor.start(on: client)
             let traffic = SampleTraffic(rig: rig, client: client)
@@ -125,10 +125,10 @@ enum HostileTraffic {
             let fields = "X-Evil: \(payload)\r\nContent-Type: text/html; \(payload)\r\nConnection: close\r\n"
             return [.readHead, .respond(payload, status: "200 \(payload)", fields: fields)]
         }
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        var settings = HTTPDNSTrafficMonitor.Settings()
         settings.requestBodyLimit = .kibibytes(16)
         settings.responseBodyLimit = .kibibytes(16)
-        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        let monitor = try HTTPDNSTrafficMonitor(settings)
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings[try .init("one.test")] = .addresses([
             .init(stringLiteral: "127.0.0.1:\(server.port)")

@@ -64,7 +64,7 @@ struct DemoStage: Sendable {
 
     /// Creates a client whose settings come from a file, and follow its changes.
     func newClient(file: String) async throws -> HTTPDNSClient {
-        var configuration = try ConfigurationFile.read(file)
+        var configuration = try HTTPDNSConfigurationFile.read(file)
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         return try await HTTPDNSClient(configuration: configuration)
     }

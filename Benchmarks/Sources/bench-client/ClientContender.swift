@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSMonitor
 internal import HTTPDNSResponseCache
-internal import HTTPDNSTrafficMonitor
 internal import Workload
 
 /// The same requests through this project's client, called from ordinary tasks, its whole pipeline on.
@@ -14,7 +14,7 @@ struct ClientContender {
         var configuration = try configuration(orders)
         configuration.responseCache = try await responseCache(orders)
         let client = try await HTTPDNSClient(configuration: configuration)
-        let monitor = HTTPDNSClient.TrafficMonitor()
+        let monitor = HTTPDNSTrafficMonitor()
         if orders.isMonitored { monitor.start(on: client) }
         try await touchOtherNames(orders, client)
         let silent = await inSilence(orders, client)

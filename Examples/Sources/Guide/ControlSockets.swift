@@ -3,11 +3,11 @@
 
 import HTTPDNS
 import HTTPDNSControl
-import HTTPDNSTrafficMonitor
+import HTTPDNSMonitor
 
 /// Lets operators of this machine look into a client, and turn its kill switch, until `work` is done.
 func serve(_ client: HTTPDNSClient, at path: String, while work: () async throws -> Void) async throws {
-    let socket = try ControlSocket(client: client, path: path)
+    let socket = try HTTPDNSControlSocket(client: client, path: path)
     do {
         try await work()
     } catch {
@@ -18,8 +18,8 @@ func serve(_ client: HTTPDNSClient, at path: String, while work: () async throws
 }
 
 /// Opens a control socket that shows the redacted records of a client's calls.
-func serveRecords(of client: HTTPDNSClient, at path: String) throws -> ControlSocket {
-    let monitor = HTTPDNSClient.TrafficMonitor()
+func serveRecords(of client: HTTPDNSClient, at path: String) throws -> HTTPDNSControlSocket {
+    let monitor = HTTPDNSTrafficMonitor()
     monitor.start(on: client)
-    return try ControlSocket(client: client, path: path, monitor: monitor)
+    return try HTTPDNSControlSocket(client: client, path: path, monitor: monitor)
 }

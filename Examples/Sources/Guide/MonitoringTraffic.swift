@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSTrafficMonitor
+import HTTPDNSMonitor
 
 /// A queue of messages, such as a program has.
 protocol MessageQueue: Sendable {
@@ -10,14 +10,14 @@ protocol MessageQueue: Sendable {
 }
 
 enum MonitoringTraffic {
-    static func start(on client: HTTPDNSClient) -> HTTPDNSClient.TrafficMonitor {
-        let monitor = HTTPDNSClient.TrafficMonitor()
+    static func start(on client: HTTPDNSClient) -> HTTPDNSTrafficMonitor {
+        let monitor = HTTPDNSTrafficMonitor()
         monitor.start(on: client)
 
         return monitor
     }
 
-    static func read(_ monitor: HTTPDNSClient.TrafficMonitor, of client: HTTPDNSClient) {
+    static func read(_ monitor: HTTPDNSTrafficMonitor, of client: HTTPDNSClient) {
         for record in monitor.records where record.outcome == "failed" {
             print(record)
             for hop in record.hops { print(hop.url, hop.addresses.source ?? "-", hop.addresses.endpoint ?? "-") }
@@ -31,11 +31,11 @@ enum MonitoringTraffic {
     }
 
     /// A monitor of one part of the traffic, with the errors and a tenth of all other calls.
-    static func selective() throws -> HTTPDNSClient.TrafficMonitor {
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+    static func selective() throws -> HTTPDNSTrafficMonitor {
+        var settings = HTTPDNSTrafficMonitor.Settings()
         settings.includes = .host("*.shop.example")
         settings.excludes = .path("/health")
-        settings.sampling = HTTPDNSClient.TrafficMonitor.Sampling(share: 0.1, seed: 7)
+        settings.sampling = HTTPDNSTrafficMonitor.Sampling(share: 0.1, seed: 7)
 
         settings.redaction.names.formUnion(["X-Customer", "*number"])
         settings.withholdsBodies = .path(prefix: "/private/")
@@ -47,46 +47,46 @@ enum MonitoringTraffic {
 
         settings.requestBodyLimit = .kibibytes(64)
         settings.responseBodyLimit = .kibibytes(64)
-        return try HTTPDNSClient.TrafficMonitor(settings)
+        return try HTTPDNSTrafficMonitor(settings)
     }
 
     /// A monitor whose records survive the process.
-    static func lasting() async throws -> HTTPDNSClient.TrafficMonitor {
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+    static func lasting() async throws -> HTTPDNSTrafficMonitor {
+        var settings = HTTPDNSTrafficMonitor.Settings()
 
-        let files = try await HTTPDNSClient.TrafficMonitor.FileStore.open("/var/lib/app/traffic")
+        let files = try await HTTPDNSTrafficMonitor.FileStore.open("/var/lib/app/traffic")
         settings.files = files
 
-        return try HTTPDNSClient.TrafficMonitor(settings)
+        return try HTTPDNSTrafficMonitor(settings)
     }
 
     /// Monitors whose records go to a collector and to a queue.
     static func exporting(
         through client: HTTPDNSClient,
         to queue: some MessageQueue
-    ) throws -> [HTTPDNSClient.TrafficMonitor.Settings] {
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+    ) throws -> [HTTPDNSTrafficMonitor.Settings] {
+        var settings = HTTPDNSTrafficMonitor.Settings()
         var other = settings
 
-        settings.exporter = try HTTPDNSClient.TrafficMonitor.Exporter(
+        settings.exporter = try HTTPDNSTrafficMonitor.Exporter(
             to: "https://collector.example/traffic",
             through: client
         )
 
-        other.exporter = HTTPDNSClient.TrafficMonitor.Exporter { batch in
+        other.exporter = HTTPDNSTrafficMonitor.Exporter { batch in
             try await queue.publish(batch.lines, id: batch.id)
         }
         return [settings, other]
     }
 
     /// Writes the newest records of the files as a HAR file.
-    static func export(_ files: HTTPDNSClient.TrafficMonitor.FileStore) async throws {
+    static func export(_ files: HTTPDNSTrafficMonitor.FileStore) async throws {
         let newest = try await files.records(newest: 1000)
-        try await HTTPDNSClient.TrafficMonitor.Archive(newest).write(to: "traffic.har")
+        try await HTTPDNSTrafficMonitor.Archive(newest).write(to: "traffic.har")
     }
 
     /// Writes the records in memory as a web page.
-    static func report(_ monitor: HTTPDNSClient.TrafficMonitor) async throws {
+    static func report(_ monitor: HTTPDNSTrafficMonitor) async throws {
         try await monitor.writeReport(to: "traffic.html")
     }
 }

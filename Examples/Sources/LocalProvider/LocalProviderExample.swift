@@ -9,7 +9,7 @@ import HTTPDNSLocalProvider
 /// Resolves a name through a provider that runs for the time of the call.
 public func resolvedLocally(_ name: String) async throws -> HTTPDNSResolver.Resolution {
     let mappings = "version: 1\nmappings: { img.shop.test: 203.0.113.7 }"
-    let provider = try LocalProvider(LocalProvider.Configuration(.text(mappings)))
+    let provider = try HTTPDNSProviderServer(HTTPDNSProviderServer.Configuration(.text(mappings)))
     return try await provider.serving { listener in
         let service = HTTPDNSDoHProvider.Configuration(name: "local", url: listener.url + "/dns-query")
         var configuration = HTTPDNSClient.Configuration()

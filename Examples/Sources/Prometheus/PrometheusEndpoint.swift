@@ -24,7 +24,7 @@ public func serveMetrics(
     }
     let server = Application(router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)))
     try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { await ClientMetrics(client, factory: metrics, interval: interval).run() }
+        group.addTask { await HTTPDNSClientMetrics(client, factory: metrics, interval: interval).run() }
         group.addTask { try await server.run() }
         for try await _ in group {}
     }

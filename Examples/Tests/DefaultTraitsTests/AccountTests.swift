@@ -17,19 +17,23 @@ struct AccountTests {
         return error?.message
     }
 
-    private static let signing: [(AlibabaProvider.Version, VendorCredential)] = [
-        (.v1, VendorCredential(account: "1", secret: HTTPDNSSecret { canary })),
-        (.v2, VendorCredential(account: "1", secret: HTTPDNSSecret { canary })),
-        (.v2, VendorCredential(account: "1", encryptionKey: HTTPDNSSecret { canary })),
+    private static let signing: [(HTTPDNSAlibabaProvider.Version, HTTPDNSVendorCredential)] = [
+        (.v1, HTTPDNSVendorCredential(account: "1", secret: HTTPDNSSecret { canary })),
+        (.v2, HTTPDNSVendorCredential(account: "1", secret: HTTPDNSSecret { canary })),
+        (.v2, HTTPDNSVendorCredential(account: "1", encryptionKey: HTTPDNSSecret { canary })),
     ]
 
     @Test("An Alibaba account that signs is refused with the name of the missing trait", arguments: signing.indices)
     func alibaba(index: Int) throws {
         let (version, credential) = Self.signing[index]
         let message = refusal {
-            var configuration = AlibabaProvider.Configuration(name: "ali", version: version, credential: credential)
+            var configuration = HTTPDNSAlibabaProvider.Configuration(
+                name: "ali",
+                version: version,
+                credential: credential
+            )
             if credential.encryptionKey != nil { configuration.encryption = .gcm }
-            _ = try AlibabaProvider(configuration)
+            _ = try HTTPDNSAlibabaProvider(configuration)
         }
         #expect(message?.contains("trait Signing") == true)
     }
@@ -37,8 +41,10 @@ struct AccountTests {
     @Test("A Tencent encryption key is refused with the name of the missing trait")
     func tencent() throws {
         let message = refusal {
-            let credential = VendorCredential(account: "1", encryptionKey: HTTPDNSSecret { Self.canary })
-            _ = try TencentProvider(TencentProvider.Configuration(name: "tencent", credential: credential))
+            let credential = HTTPDNSVendorCredential(account: "1", encryptionKey: HTTPDNSSecret { Self.canary })
+            _ = try HTTPDNSTencentProvider(
+                HTTPDNSTencentProvider.Configuration(name: "tencent", credential: credential)
+            )
         }
         #expect(message?.contains("trait Signing") == true)
     }

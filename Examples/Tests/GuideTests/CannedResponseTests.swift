@@ -13,7 +13,7 @@ struct CannedResponseTests {
         let api = try HTTPDNSName("api.shop.example")
         let pay = try HTTPDNSName("pay.shop.example")
         let address = HTTPDNSAddress(v4: 203, 0, 113, 8)
-        let provider = ScriptedProvider(scripts: [
+        let provider = HTTPDNSScriptedProvider(scripts: [
             api: .answer(.addresses([address], timeToLive: .seconds(30))),
             pay: .failure(HTTPDNSProviderError(code: .unreachable, message: "scripted")),
         ])

@@ -8,10 +8,10 @@ import Testing
 struct ServiceTests {
     @Test("An answer is used until its time to live is over")
     func timeToLive() async throws {
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         let host = try HTTPDNSName("img.shop.example")
         let address = HTTPDNSAddress(v4: 203, 0, 113, 7)
-        let provider = ScriptedProvider(
+        let provider = HTTPDNSScriptedProvider(
             scripts: [host: .answer(.addresses([address], timeToLive: .seconds(30)))],
             timeSource: clock
         )

@@ -15,7 +15,7 @@ struct TableProviderTests {
         let v4 = HTTPDNSAddress(v4: 203, 0, 113, 7)
         let v6 = try #require(HTTPDNSAddress("2001:db8::7"))
 
-        let fixture = ProviderCompatibility.Fixture(
+        let fixture = HTTPDNSProviderCompatibility.Fixture(
             dualStackName: dual,
             dualStackAddresses: [v4, v6],
             v4OnlyName: single,
@@ -25,7 +25,7 @@ struct TableProviderTests {
         ) {
             TableProvider(name: "table", table: [dual: [v4, v6], single: [v4]])
         }
-        let violations = await ProviderCompatibility(fixture).violations()
+        let violations = await HTTPDNSProviderCompatibility(fixture).violations()
         #expect(violations.isEmpty)
     }
 }

@@ -262,7 +262,7 @@ extension HTTPDNSClient.Status.Reload {
     }
 }
 
-extension HTTPDNSClient: ObservedResolver {
+extension HTTPDNSClient: HTTPDNSObservedResolver {
     /// The counters of the resolver since the client was made.
     public var counters: HTTPDNSResolver.Counters { resolver.counters }
 

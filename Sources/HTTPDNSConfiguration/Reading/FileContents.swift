@@ -10,20 +10,20 @@ enum FileContents {
     static let limit = 16 << 20
 
     /// Returns the text of a file.
-    static func read(_ path: String) throws(ConfigurationFileError) -> String {
+    static func read(_ path: String) throws(HTTPDNSConfigurationFileError) -> String {
         try text(try reading(path).bytes, file: path)
     }
 
     /// Checks that bytes are UTF-8 text without NUL.
-    static func text(_ bytes: [UInt8], file: String) throws(ConfigurationFileError) -> String {
+    static func text(_ bytes: [UInt8], file: String) throws(HTTPDNSConfigurationFileError) -> String {
         if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
-            throw ConfigurationFileError(file, "the file is UTF-16; allowed: UTF-8", hint: "save it as UTF-8")
+            throw HTTPDNSConfigurationFileError(file, "the file is UTF-16; allowed: UTF-8", hint: "save it as UTF-8")
         }
         if !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) { return text }
         if let offset = firstBadByte(in: bytes) {
             let before = String(decoding: bytes[..<offset], as: UTF8.self)
             let position = Position(of: before.endIndex, in: before)
-            throw ConfigurationFileError(
+            throw HTTPDNSConfigurationFileError(
                 file,
                 "byte \(offset) (0x\(String(bytes[offset], radix: 16))) is not UTF-8; allowed: UTF-8 text",
                 at: position,
@@ -52,7 +52,7 @@ enum FileContents {
     static func reading(
         _ path: String,
         patience: Duration = SmallFile.patience
-    ) throws(ConfigurationFileError) -> Reading {
+    ) throws(HTTPDNSConfigurationFileError) -> Reading {
         let read = reads.withLock { reads in
             let (read, callers) = reads[path] ?? (read: SharedRead<Reading>(), callers: 0)
             reads[path] = (read: read, callers: callers + 1)
@@ -71,12 +71,12 @@ enum FileContents {
             // One that began before may have the bytes of an earlier version.
             if read.startedAt != nil { _ = try? read.valueNow(within: end - SystemTimeSource().now(), body) }
             return try read.valueNow(within: end - SystemTimeSource().now(), body)
-        } catch let error as ConfigurationFileError {
+        } catch let error as HTTPDNSConfigurationFileError {
             throw error
         } catch SharedReadError.noThread {
             return try readingNow(path, name: path, patience: patience)
         } catch {
-            throw ConfigurationFileError(path, "the configuration file cannot be read: \(error)")
+            throw HTTPDNSConfigurationFileError(path, "the configuration file cannot be read: \(error)")
         }
     }
 
@@ -88,8 +88,8 @@ enum FileContents {
         _ path: String,
         name: String,
         patience: Duration?
-    ) throws(ConfigurationFileError) -> Reading {
-        guard !path.utf8.contains(0) else { throw ConfigurationFileError(name, "the path holds a NUL") }
+    ) throws(HTTPDNSConfigurationFileError) -> Reading {
+        guard !path.utf8.contains(0) else { throw HTTPDNSConfigurationFileError(name, "the path holds a NUL") }
         // Opening a pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(name, errno) }
@@ -97,7 +97,7 @@ enum FileContents {
         let before = FileStatus(descriptor: descriptor)
         let isPlain = before?.isPlain ?? true
         if patience == nil, !isPlain {
-            throw ConfigurationFileError(name, "it is no regular file, and only such a one can be read again")
+            throw HTTPDNSConfigurationFileError(name, "it is no regular file, and only such a one can be read again")
         }
         do throws(SmallFile.Unreadable) {
             let bytes = try SmallFile.content(
@@ -109,18 +109,18 @@ enum FileContents {
             return Reading(bytes: bytes, sight: before, isSteady: before == FileStatus(descriptor: descriptor))
         } catch {
             if error.isTooLarge {
-                throw ConfigurationFileError(
+                throw HTTPDNSConfigurationFileError(
                     name,
                     "the file is larger than \(HTTPDNSByteCount.bytes(limit))",
                     hint: "is it a configuration file?"
                 )
             }
             if error.number != 0 { throw failure(name, error.number) }
-            throw ConfigurationFileError(name, "the configuration file cannot be read: \(error.reason)")
+            throw HTTPDNSConfigurationFileError(name, "the configuration file cannot be read: \(error.reason)")
         }
     }
 
-    private static func failure(_ path: String, _ code: Int32) -> ConfigurationFileError {
+    private static func failure(_ path: String, _ code: Int32) -> HTTPDNSConfigurationFileError {
         let hint: String? =
             switch code {
             case ENOENT: path.isEmpty ? "the path is empty" : "check the path; it is as seen from the working directory"
@@ -128,7 +128,7 @@ enum FileContents {
             case EISDIR: "name the file inside it"
             default: nil
             }
-        return ConfigurationFileError(path, "the configuration file cannot be read: \(reason(code))", hint: hint)
+        return HTTPDNSConfigurationFileError(path, "the configuration file cannot be read: \(reason(code))", hint: hint)
     }
 
     /// Returns the system's text for an error number.

@@ -25,7 +25,7 @@ struct MistakeList {
     private static let kept = 1000
 
     private let file: String
-    private var mistakes: [(position: Position?, mistake: ConfigurationFileError.Issue)] = []
+    private var mistakes: [(position: Position?, mistake: HTTPDNSConfigurationFileError.Issue)] = []
     private var uncounted = 0
 
     init(file: String) { self.file = file }
@@ -38,18 +38,18 @@ struct MistakeList {
             return
         }
         let location = HTTPDNSSourceLocation(file, position)
-        let mistake = ConfigurationFileError.Issue(location: location, message: message, hint: hint.map(oneLine))
+        let mistake = HTTPDNSConfigurationFileError.Issue(location: location, message: message, hint: hint.map(oneLine))
         mistakes.append((position, mistake))
     }
 
     /// The error with all mistakes, in the order of the file; nil when there is none.
-    var error: ConfigurationFileError? {
+    var error: HTTPDNSConfigurationFileError? {
         guard !mistakes.isEmpty else { return nil }
         let start = Position(line: 0, column: 0)
         let sorted = mistakes.enumerated().sorted { left, right in
             (left.element.position ?? start, left.offset) < (right.element.position ?? start, right.offset)
         }
-        return ConfigurationFileError(
+        return HTTPDNSConfigurationFileError(
             issues: sorted.prefix(Self.listed).map(\.element.mistake),
             omitted: max(0, sorted.count - Self.listed) + uncounted
         )

@@ -24,16 +24,16 @@ extension HTTPDNSClient.Configuration {
     /// With `EnvironmentVariablesProvider`, and the reader scoped to `httpdns`, `HTTPDNS_CLIENT_TIMEOUTS_CONNECT=5s` sets
     /// `client.timeouts.connect`.
     /// - Parameter reader: The reader. Scope it to the key below which the settings are.
-    /// - Throws: ``ConfigurationFileError`` with up to 20 mistakes, whose messages name the keys. No part of bad settings is used.
-    public init(reader: ConfigReader) throws(ConfigurationFileError) {
+    /// - Throws: ``HTTPDNSConfigurationFileError`` with up to 20 mistakes, whose messages name the keys. No part of bad settings is used.
+    public init(reader: ConfigReader) throws(HTTPDNSConfigurationFileError) {
         self = try FileSettings.read(reader).clientConfiguration(file: SettingsReader.readerName)
     }
 }
 
 extension FileSettings {
     /// Reads the settings of a reader, without creating providers.
-    /// - Throws: ``ConfigurationFileError``.
-    package static func read(_ reader: ConfigReader) throws(ConfigurationFileError) -> FileSettings {
+    /// - Throws: ``HTTPDNSConfigurationFileError``.
+    package static func read(_ reader: ConfigReader) throws(HTTPDNSConfigurationFileError) -> FileSettings {
         // A provider may reload between two reads: all values must be those of one version.
         let values = ReaderValues(reader.snapshot())
         var settings = SettingsReader(file: SettingsReader.readerName)

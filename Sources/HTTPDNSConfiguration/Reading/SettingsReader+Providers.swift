@@ -84,7 +84,7 @@ extension SettingsReader {
         case "json-cloudflare": provider.kind = .cloudflare
         case "json-alidns": provider.kind = .alidns(readAlidnsAccount(fields, entry, path: path))
         case "alibaba-v1", "alibaba-v2":
-            let version: AlibabaProvider.Version = kind == "alibaba-v1" ? .v1 : .v2
+            let version: HTTPDNSAlibabaProvider.Version = kind == "alibaba-v1" ? .v1 : .v2
             guard let settings = readAlibaba(version, fields, entry, path: path) else { return nil }
             provider.kind = .alibaba(settings)
         case "tencent":

@@ -8,7 +8,7 @@ extension SettingsReader {
     /// Reads the settings specific to a provider of kind `alibaba-v1` or `alibaba-v2`; nil after a mistake that leaves no
     /// account.
     mutating func readAlibaba(
-        _ version: AlibabaProvider.Version,
+        _ version: HTTPDNSAlibabaProvider.Version,
         _ fields: Fields,
         _ entry: ConfigurationNode.Entry,
         path: String
@@ -19,7 +19,7 @@ extension SettingsReader {
         settings.encryptionKey = fields["encryption_key"].flatMap { readSecret($0, path: "\(path).encryption_key") }
         settings.encryption = fields["encryption"]
             .flatMap { word(of: $0, .alibabaEncryptions, path: "\(path).encryption") }
-            .flatMap(AlibabaProvider.Encryption.init(rawValue:))
+            .flatMap(HTTPDNSAlibabaProvider.Encryption.init(rawValue:))
         if (fields["encryption"] == nil) != (fields["encryption_key"] == nil) {
             mistakes.add(
                 "\(path): encryption and encryption_key belong together, and one is missing",
@@ -28,7 +28,7 @@ extension SettingsReader {
             )
         }
         settings.region = fields["region"].flatMap { word(of: $0, .alibabaRegions, path: "\(path).region") }
-        if settings.region == AlibabaProvider.Region.global.identifier, fields["bootstrap"] == nil {
+        if settings.region == HTTPDNSAlibabaProvider.Region.global.identifier, fields["bootstrap"] == nil {
             mistakes.add(
                 "\(path).region: the region global has no published addresses",
                 at: fields["region"]?.position ?? entry.key.position,
@@ -116,7 +116,8 @@ extension SettingsReader {
         var statuses: Set<Int> = []
         for element in elements(of: node, path: path, allowed) ?? [] {
             let status = value(of: element, path: path, allowed) { text throws(ValueMistake) in
-                guard text.utf8.count == 3, let status = Int(text), TencentProvider.mayRefuseAccount(status) else {
+                guard text.utf8.count == 3, let status = Int(text), HTTPDNSTencentProvider.mayRefuseAccount(status)
+                else {
                     throw ValueMistake("found \(quoted(text)); allowed: \(allowed)")
                 }
                 return status

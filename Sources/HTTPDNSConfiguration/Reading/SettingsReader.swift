@@ -17,15 +17,15 @@ struct SettingsReader {
     }
 
     /// Reads the settings of a whole file.
-    /// - Throws: ``ConfigurationFileError`` with up to 20 mistakes.
-    static func read(_ root: ConfigurationNode, file: String) throws(ConfigurationFileError) -> FileSettings {
+    /// - Throws: ``HTTPDNSConfigurationFileError`` with up to 20 mistakes.
+    static func read(_ root: ConfigurationNode, file: String) throws(HTTPDNSConfigurationFileError) -> FileSettings {
         var reader = SettingsReader(file: file)
         return try reader.read(root)
     }
 
     /// Reads the settings of a whole tree.
-    /// - Throws: ``ConfigurationFileError`` with up to 20 mistakes, with those that were found before.
-    mutating func read(_ root: ConfigurationNode) throws(ConfigurationFileError) -> FileSettings {
+    /// - Throws: ``HTTPDNSConfigurationFileError`` with up to 20 mistakes, with those that were found before.
+    mutating func read(_ root: ConfigurationNode) throws(HTTPDNSConfigurationFileError) -> FileSettings {
         let settings = readTop(root)
         if let error = mistakes.error { throw error }
         return settings

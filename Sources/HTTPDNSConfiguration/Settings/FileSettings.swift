@@ -83,8 +83,9 @@ package struct FileSettings: Sendable {
     }
 
     /// Returns the settings with running providers.
-    /// - Throws: ``ConfigurationFileError`` for a provider that cannot be created.
-    package func clientConfiguration(file: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+    /// - Throws: ``HTTPDNSConfigurationFileError`` for a provider that cannot be created.
+    package func clientConfiguration(file: String) throws(HTTPDNSConfigurationFileError) -> HTTPDNSClient.Configuration
+    {
         var providers = LiveProviders()
         return try clientConfiguration(file: file, providers: &providers)
     }
@@ -94,7 +95,7 @@ package struct FileSettings: Sendable {
     package func clientConfiguration(
         file: String,
         providers live: inout LiveProviders
-    ) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+    ) throws(HTTPDNSConfigurationFileError) -> HTTPDNSClient.Configuration {
         var next = LiveProviders()
         var mistakes = MistakeList(file: file)
         var configuration = HTTPDNSClient.Configuration()

@@ -66,14 +66,14 @@ extension FileSettings {
                 settings.answerScope = answerScope ?? .public
                 if let url { settings.url = url }
                 settings.bootstrap = bootstrap
-                return try AlibabaProvider(settings)
+                return try HTTPDNSAlibabaProvider(settings)
             case .tencent(let own):
                 var settings = own.configuration(name: name)
                 settings.trustRoots = trustRoots
                 settings.answerScope = answerScope ?? .public
                 settings.url = url
                 settings.bootstrap = bootstrap ?? []
-                return try TencentProvider(settings)
+                return try HTTPDNSTencentProvider(settings)
             case .google: service = .google
             case .cloudflare: service = .cloudflare
             case .alidns(nil): service = .alidns
@@ -139,10 +139,10 @@ extension FileSettings {
 extension FileSettings {
     /// The settings specific to a provider of kind `alibaba-v1` or `alibaba-v2`.
     package struct AlibabaSettings: Hashable, Sendable {
-        package var version: AlibabaProvider.Version
+        package var version: HTTPDNSAlibabaProvider.Version
         package var account: String
         package var secret: SecretPlace?
-        package var encryption: AlibabaProvider.Encryption?
+        package var encryption: HTTPDNSAlibabaProvider.Encryption?
         package var encryptionKey: SecretPlace?
         /// The identifier of the region; nil means the vendor's default.
         package var region: String?
@@ -150,22 +150,26 @@ extension FileSettings {
         package var discovers: Bool?
         package var addressesFile: String?
 
-        package init(version: AlibabaProvider.Version, account: String) {
+        package init(version: HTTPDNSAlibabaProvider.Version, account: String) {
             self.version = version
             self.account = account
         }
 
         /// Returns the provider's settings without those that all kinds of provider have.
-        func configuration(name: String) -> AlibabaProvider.Configuration {
-            let credential = VendorCredential(
+        func configuration(name: String) -> HTTPDNSAlibabaProvider.Configuration {
+            let credential = HTTPDNSVendorCredential(
                 account: account,
                 secret: secret?.live,
                 encryptionKey: encryptionKey?.live
             )
-            var configuration = AlibabaProvider.Configuration(name: name, version: version, credential: credential)
+            var configuration = HTTPDNSAlibabaProvider.Configuration(
+                name: name,
+                version: version,
+                credential: credential
+            )
             configuration.encryption = encryption
             configuration.customParameters = customParameters
-            if let region = AlibabaProvider.Region.all.first(where: { $0.identifier == region }) {
+            if let region = HTTPDNSAlibabaProvider.Region.all.first(where: { $0.identifier == region }) {
                 configuration.region = region
             }
             if let discovers { configuration.discoversAddresses = discovers }
@@ -195,14 +199,14 @@ extension FileSettings {
         }
 
         /// Returns the provider's settings without those that all kinds of provider have.
-        func configuration(name: String) -> TencentProvider.Configuration {
-            let credential = VendorCredential(
+        func configuration(name: String) -> HTTPDNSTencentProvider.Configuration {
+            let credential = HTTPDNSVendorCredential(
                 account: account,
                 secret: secret?.live,
                 encryptionKey: encryptionKey?.live
             )
-            var configuration = TencentProvider.Configuration(name: name, credential: credential)
-            if let region = TencentProvider.Region.all.first(where: { $0.identifier == region }) {
+            var configuration = HTTPDNSTencentProvider.Configuration(name: name, credential: credential)
+            if let region = HTTPDNSTencentProvider.Region.all.first(where: { $0.identifier == region }) {
                 configuration.region = region
             }
             if let sendsExpiry { configuration.sendsExpiry = sendsExpiry }

@@ -13,8 +13,8 @@ package enum YAMLDocument {
     private static let maximumDepth = 20
 
     /// Returns the root of the only document in a text.
-    /// - Throws: ``ConfigurationFileError`` for text that is not YAML, for empty text, and for anchors, tags and the like.
-    package static func read(_ text: String, file: String) throws(ConfigurationFileError) -> ConfigurationNode {
+    /// - Throws: ``HTTPDNSConfigurationFileError`` for text that is not YAML, for empty text, and for anchors, tags and the like.
+    package static func read(_ text: String, file: String) throws(HTTPDNSConfigurationFileError) -> ConfigurationNode {
         var text = text
         // libyaml counts a byte order mark as a column, so that the lines below it seem to be indented less.
         if text.unicodeScalars.first == "\u{feff}" { text.unicodeScalars.removeFirst() }
@@ -25,7 +25,7 @@ package enum YAMLDocument {
         switch outcome {
         case .success(let node?) where !node.isEmpty: return node
         case .success:
-            throw ConfigurationFileError(
+            throw HTTPDNSConfigurationFileError(
                 file,
                 "the file is empty or holds only comments",
                 at: Position(line: 1, column: 1),
@@ -44,7 +44,7 @@ package enum YAMLDocument {
         enum Stop: Error {
             case syntax(YAMLParser.Failure)
             case undefinedAlias(Position)
-            case unsupported(ConfigurationFileError)
+            case unsupported(HTTPDNSConfigurationFileError)
         }
 
         let file: String
@@ -123,7 +123,7 @@ package enum YAMLDocument {
         }
 
         private func stop(_ mistakes: MistakeList) -> Stop {
-            .unsupported(mistakes.error ?? ConfigurationFileError(file, "the file cannot be read as YAML"))
+            .unsupported(mistakes.error ?? HTTPDNSConfigurationFileError(file, "the file cannot be read as YAML"))
         }
 
         /// Checks a tag. Text is used unchanged, whatever its tag. A tag for another type would be ignored, so it is refused.

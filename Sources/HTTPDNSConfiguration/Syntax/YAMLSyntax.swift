@@ -4,13 +4,13 @@
 #if YAML
 /// The error messages for text that libyaml, or this package, does not accept.
 enum YAMLSyntax {
-    static func error(_ failure: YAMLParser.Failure, text: String, file: String) -> ConfigurationFileError {
+    static func error(_ failure: YAMLParser.Failure, text: String, file: String) -> HTTPDNSConfigurationFileError {
         guard failure.problem.isEmpty else {
             return error(Report(failure, text: text), file: file)
         }
         let bad = text.unicodeScalars.indices.first { !isAllowed(text.unicodeScalars[$0]) }
         let shown = bad.map { quoted(String(text.unicodeScalars[$0])) } ?? "a character"
-        return ConfigurationFileError(
+        return HTTPDNSConfigurationFileError(
             file,
             "\(shown) is a control character, which YAML does not allow",
             at: bad.map { Position(of: $0, in: text) },
@@ -19,7 +19,7 @@ enum YAMLSyntax {
     }
 
     /// Returns the error for an alias without an anchor of its name, such as the pattern `*.shop.example` without quotes.
-    static func undefinedAlias(at position: Position, text: String, file: String) -> ConfigurationFileError {
+    static func undefinedAlias(at position: Position, text: String, file: String) -> HTTPDNSConfigurationFileError {
         let failure = YAMLParser.Failure(
             context: "while scanning an alias",
             contextPosition: position,
@@ -30,8 +30,8 @@ enum YAMLSyntax {
     }
 
     /// Returns the error for an alias whose anchor is defined above it.
-    static func alias(_ name: String, at position: Position, file: String) -> ConfigurationFileError {
-        ConfigurationFileError(
+    static func alias(_ name: String, at position: Position, file: String) -> HTTPDNSConfigurationFileError {
+        HTTPDNSConfigurationFileError(
             file,
             "\(quoted("*" + name)) is a YAML alias; anchors and aliases are not supported",
             at: position,
@@ -39,12 +39,12 @@ enum YAMLSyntax {
         )
     }
 
-    static func secondDocument(at position: Position, file: String) -> ConfigurationFileError {
-        ConfigurationFileError(file, "found a second document; allowed: one document in a file", at: position)
+    static func secondDocument(at position: Position, file: String) -> HTTPDNSConfigurationFileError {
+        HTTPDNSConfigurationFileError(file, "found a second document; allowed: one document in a file", at: position)
     }
 
-    private static func error(_ report: Report, file: String) -> ConfigurationFileError {
-        ConfigurationFileError(file, report.message, at: report.place, hint: report.hint)
+    private static func error(_ report: Report, file: String) -> HTTPDNSConfigurationFileError {
+        HTTPDNSConfigurationFileError(file, report.message, at: report.place, hint: report.hint)
     }
 
     /// Returns whether YAML 1.1 section 5.1 allows a scalar, as libyaml's reader checks it.

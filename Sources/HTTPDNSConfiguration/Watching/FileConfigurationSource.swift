@@ -26,7 +26,7 @@ struct FileConfigurationSource: ConfigurationSource {
     static func read(
         _ name: String,
         isInspecting: Bool = false
-    ) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+    ) throws(HTTPDNSConfigurationFileError) -> HTTPDNSClient.Configuration {
         let contents = try FileContents.reading(name)
         var providers = LiveProviders()
         let refusesOpenFile: Bool
@@ -53,8 +53,8 @@ struct FileConfigurationSource: ConfigurationSource {
     }
 
     /// Returns the settings in the bytes of a file. All work that grows with the number of mappings is here.
-    static func fileSettings(_ bytes: [UInt8], name: String) throws(ConfigurationFileError) -> FileSettings {
-        try ConfigurationFile.settings(try FileContents.text(bytes, file: name), name: name)
+    static func fileSettings(_ bytes: [UInt8], name: String) throws(HTTPDNSConfigurationFileError) -> FileSettings {
+        try HTTPDNSConfigurationFile.settings(try FileContents.text(bytes, file: name), name: name)
     }
 
     /// Returns the client's settings for those of a file, and whether they refuse a file that others may write.
@@ -66,10 +66,10 @@ struct FileConfigurationSource: ConfigurationSource {
         isInspecting: Bool,
         refusesOpenFile: Bool = false,
         providers: inout LiveProviders
-    ) throws(ConfigurationFileError) -> (HTTPDNSClient.Configuration, refusesOpenFile: Bool) {
+    ) throws(HTTPDNSConfigurationFileError) -> (HTTPDNSClient.Configuration, refusesOpenFile: Bool) {
         let isStrict = refusesOpenFile || settings.refusesOpenFile
         if isStrict, let fault = FilePermissions.fault(path) {
-            throw ConfigurationFileError(name, "file_permissions: refuse, and \(fault.reason)", hint: fault.hint)
+            throw HTTPDNSConfigurationFileError(name, "file_permissions: refuse, and \(fault.reason)", hint: fault.hint)
         }
         let configuration = try (isInspecting ? settings.forInspection : settings)
             .clientConfiguration(file: name, providers: &providers)

@@ -90,7 +90,7 @@ final class ReloadReports: Sendable {
 
     private func metadata(of error: any Error) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["file": .string(file)]
-        if let error = error as? ConfigurationFileError, let first = error.issues.first {
+        if let error = error as? HTTPDNSConfigurationFileError, let first = error.issues.first {
             metadata["line"] = first.location.line.map { .stringConvertible($0) }
             metadata["column"] = first.location.column.map { .stringConvertible($0) }
             metadata["error"] = .string(first.message + (first.hint.map { " (\($0))" } ?? ""))

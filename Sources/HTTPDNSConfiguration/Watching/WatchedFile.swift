@@ -9,7 +9,7 @@ package protocol WatchedFile: Sendable {
     func sight() -> FileStatus
 
     /// Reads it. It never waits for a writer.
-    func read() throws(ConfigurationFileError) -> WatchedFileReading
+    func read() throws(HTTPDNSConfigurationFileError) -> WatchedFileReading
 }
 
 /// A watched file and its status while it was read.
@@ -37,7 +37,7 @@ package struct LocalFile: WatchedFile {
 
     package func sight() -> FileStatus { FileStatus(path) }
 
-    package func read() throws(ConfigurationFileError) -> WatchedFileReading {
+    package func read() throws(HTTPDNSConfigurationFileError) -> WatchedFileReading {
         let reading = try FileContents.readingNow(path, name: name, patience: nil)
         return WatchedFileReading(bytes: reading.bytes, sight: reading.isSteady ? reading.sight : nil)
     }
@@ -121,8 +121,8 @@ package struct FollowedFile: Sendable {
     private let isPlain: Bool
 
     /// Reads the file.
-    /// - Throws: ``ConfigurationFileError``.
-    package init(_ name: String) throws(ConfigurationFileError) {
+    /// - Throws: ``HTTPDNSConfigurationFileError``.
+    package init(_ name: String) throws(HTTPDNSConfigurationFileError) {
         let contents = try FileContents.reading(name)
         self.name = name
         path = FilePath.absolute(name) ?? name
@@ -131,10 +131,10 @@ package struct FollowedFile: Sendable {
     }
 
     /// Returns the text of the file when it was opened.
-    package func text() throws(ConfigurationFileError) -> String { try Self.text(first.bytes, name: name) }
+    package func text() throws(HTTPDNSConfigurationFileError) -> String { try Self.text(first.bytes, name: name) }
 
     /// Returns the text of its bytes.
-    package static func text(_ bytes: [UInt8], name: String) throws(ConfigurationFileError) -> String {
+    package static func text(_ bytes: [UInt8], name: String) throws(HTTPDNSConfigurationFileError) -> String {
         try FileContents.text(bytes, file: name)
     }
 

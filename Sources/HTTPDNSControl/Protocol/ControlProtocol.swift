@@ -83,7 +83,7 @@ extension ControlFault {
         ControlFault(
             .noMonitor,
             "the service records no calls for its control socket",
-            hint: "open it with a monitor: ControlSocket(client:path:monitor:)"
+            hint: "open it with a monitor: HTTPDNSControlSocket(client:path:monitor:)"
         )
     }
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 package import HTTPDNS
-package import HTTPDNSTrafficMonitor
+package import HTTPDNSMonitor
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -43,7 +43,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
     /// The records of a traffic monitor.
     package struct Records: Codable, Hashable, Sendable {
         /// The records, the oldest first.
-        package var calls: [HTTPDNSClient.TrafficMonitor.Record]
+        package var calls: [HTTPDNSTrafficMonitor.Record]
         /// The number of the newest call that was compared with the request, for ``RecordSelection/after``; nil without records.
         package var last: UInt64?
         /// The number of records that the monitor has in memory.
@@ -52,7 +52,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
         package var isTruncated: Bool
 
         package init(
-            calls: [HTTPDNSClient.TrafficMonitor.Record],
+            calls: [HTTPDNSTrafficMonitor.Record],
             last: UInt64?,
             stored: Int,
             isTruncated: Bool = false
@@ -115,7 +115,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
     }
 
     /// Returns the bytes that a record takes in a line.
-    static func length(of record: HTTPDNSClient.TrafficMonitor.Record) -> Int {
+    static func length(of record: HTTPDNSTrafficMonitor.Record) -> Int {
         (try? encoder.encode(record)).map { $0.count + 1 } ?? 0
     }
 

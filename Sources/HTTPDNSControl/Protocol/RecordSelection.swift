@@ -3,7 +3,7 @@
 
 package import HTTPDNS
 package import HTTPDNSCore
-package import HTTPDNSTrafficMonitor
+package import HTTPDNSMonitor
 
 /// The conditions on the records of calls in a reply. A record must fulfill all of them.
 package struct RecordSelection: Hashable, Sendable {
@@ -54,7 +54,7 @@ package struct RecordSelection: Hashable, Sendable {
 }
 
 extension RecordSelection {
-    typealias Record = HTTPDNSClient.TrafficMonitor.Record
+    typealias Record = HTTPDNSTrafficMonitor.Record
 
     /// Returns the newest records that fulfill the conditions; with ``after`` the oldest ones behind it, so that further requests
     /// miss none. Only the record of ``callID`` has its bodies. The records have as many bytes as a reply may have: then the
@@ -64,7 +64,7 @@ extension RecordSelection {
     ///   - records: The records of a monitor, the oldest first.
     ///   - maximum: The most bytes of the records in JSON.
     package func result(
-        among records: [HTTPDNSClient.TrafficMonitor.Record],
+        among records: [HTTPDNSTrafficMonitor.Record],
         within maximum: Int = maximumBytes
     ) -> ControlReply.Records {
         var page = Page(maximum: maximum, keepsBodies: callID != nil)

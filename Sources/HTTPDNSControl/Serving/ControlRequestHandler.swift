@@ -4,15 +4,15 @@
 internal import Glibc
 internal import HTTPDNS
 internal import HTTPDNSCore
+internal import HTTPDNSMonitor
 internal import HTTPDNSPrimitives
-internal import HTTPDNSTrafficMonitor
 internal import Logging
 
 /// The handler of requests, apart from the socket's thread.
 struct ControlRequestHandler: Sendable {
     let client: HTTPDNSClient
     /// The monitor whose records peers may read; nil for none.
-    let monitor: HTTPDNSClient.TrafficMonitor?
+    let monitor: HTTPDNSTrafficMonitor?
     let timeSource: any TimeSource
     let logger: Logger?
 

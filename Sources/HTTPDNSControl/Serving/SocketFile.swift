@@ -30,10 +30,10 @@ struct SocketFile: Sendable {
     private static let mode = mode_t(0o600)
 
     /// Creates the socket, and replaces one without a listener.
-    /// - Throws: ``ControlSocketError``.
-    init(path: String) throws(ControlSocketError) {
+    /// - Throws: ``HTTPDNSControlSocketError``.
+    init(path: String) throws(HTTPDNSControlSocketError) {
         guard let address = SocketAddress(path: path) else {
-            throw ControlSocketError(
+            throw HTTPDNSControlSocketError(
                 code: .invalidPath,
                 path: path,
                 message:
@@ -80,11 +80,11 @@ struct SocketFile: Sendable {
     }
 
     /// Removes the file that a killed process left behind.
-    private static func clear(_ path: String, _ address: SocketAddress) throws(ControlSocketError) {
+    private static func clear(_ path: String, _ address: SocketAddress) throws(HTTPDNSControlSocketError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw ControlSocketError(
+            throw HTTPDNSControlSocketError(
                 code: .occupied,
                 path: path,
                 message: "\(path) exists and is not a socket",
@@ -92,7 +92,7 @@ struct SocketFile: Sendable {
             )
         }
         guard status.st_uid == geteuid() else {
-            throw ControlSocketError(
+            throw HTTPDNSControlSocketError(
                 code: .occupied,
                 path: path,
                 message: "\(path) is a socket of user \(status.st_uid), and this process runs as \(geteuid())",
@@ -100,7 +100,7 @@ struct SocketFile: Sendable {
             )
         }
         guard try hasNobody(path, address) else {
-            throw ControlSocketError(
+            throw HTTPDNSControlSocketError(
                 code: .inUse,
                 path: path,
                 message: "a process listens on \(path) already",
@@ -110,7 +110,7 @@ struct SocketFile: Sendable {
         unlink(path)
     }
 
-    private static func hasNobody(_ path: String, _ address: SocketAddress) throws(ControlSocketError) -> Bool {
+    private static func hasNobody(_ path: String, _ address: SocketAddress) throws(HTTPDNSControlSocketError) -> Bool {
         do throws(SystemErrorNumber) {
             let probe = try SocketAddress.newSocket(isBlocking: false)
             defer { close(probe) }
@@ -123,14 +123,14 @@ struct SocketFile: Sendable {
     }
 }
 
-extension ControlSocketError {
-    static func system(_ what: String, _ path: String, _ error: SystemErrorNumber) -> ControlSocketError {
+extension HTTPDNSControlSocketError {
+    static func system(_ what: String, _ path: String, _ error: SystemErrorNumber) -> HTTPDNSControlSocketError {
         let hints: [Int32: String] = [
             ENOENT: "make its folder first",
             EACCES: "the process needs the right to write to the folder",
             EROFS: "choose a folder that can be written to, such as /run/app",
         ]
-        return ControlSocketError(
+        return HTTPDNSControlSocketError(
             code: .systemError,
             path: path,
             message: "\(what): \(error)",
@@ -196,8 +196,8 @@ struct DirectoryLock {
     private static let tries = 50
     private static let pauseMilliseconds: Int32 = 20
 
-    /// - Throws: ``ControlSocketError`` when the folder does not exist, or cannot be read.
-    init(for path: String) throws(ControlSocketError) {
+    /// - Throws: ``HTTPDNSControlSocketError`` when the folder does not exist, or cannot be read.
+    init(for path: String) throws(HTTPDNSControlSocketError) {
         let name = path.lastIndex(of: "/").map { path[..<$0] }
         let folder = name.map { $0.isEmpty ? "/" : String($0) } ?? "."
         descriptor = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)

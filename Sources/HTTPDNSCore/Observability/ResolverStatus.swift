@@ -37,7 +37,7 @@ extension HTTPDNSResolver {
     }
 }
 
-extension ObservedResolver {
+extension HTTPDNSObservedResolver {
     /// The status of a healthy resolver.
     public var status: HTTPDNSResolver.Status { HTTPDNSResolver.Status() }
 }
@@ -145,7 +145,7 @@ extension HTTPDNSResolver.Status {
 }
 
 /// A source of counters, events and status: a resolver, or a type that represents one or several resolvers.
-public protocol ObservedResolver: Sendable {
+public protocol HTTPDNSObservedResolver: Sendable {
     /// The counters up to now.
     var counters: HTTPDNSResolver.Counters { get }
     /// The events from now on.

@@ -6,7 +6,7 @@ public import HTTPDNSPrimitives
 /// A source of DNS answers over HTTP.
 ///
 /// A provider answers one query per call, any number of times and from any task. It neither caches nor retries, and never looks
-/// up a name through the resolver that it serves. `ProviderCompatibility` in HTTPDNSTesting checks it.
+/// up a name through the resolver that it serves. `HTTPDNSProviderCompatibility` in HTTPDNSTesting checks it.
 public protocol HTTPDNSProvider: Sendable {
     /// The name of the provider in routes, answers and logs; unique among the providers of a resolver.
     var name: String { get }

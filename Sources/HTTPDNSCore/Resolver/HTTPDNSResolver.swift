@@ -265,7 +265,7 @@ extension HTTPDNSResolver.ConfigurationError {
     }
 }
 
-extension HTTPDNSResolver: ObservedResolver {
+extension HTTPDNSResolver: HTTPDNSObservedResolver {
     /// The counters up to now.
     ///
     /// Reading them sums over the counters of all threads: suitable every second, not for every request.

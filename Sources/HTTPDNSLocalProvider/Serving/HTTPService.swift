@@ -40,7 +40,7 @@ enum HTTPService {
         address: HTTPDNSAddress,
         port: UInt16,
         tls: TLSConfiguration?,
-        onQuery: @escaping @Sendable (LocalProvider.Query) -> Void,
+        onQuery: @escaping @Sendable (HTTPDNSProviderServer.Query) -> Void,
         onListening: @escaping @Sendable (SocketAddress?) async -> Void
     ) throws -> Application<CallbackResponder<Context>> {
         // Queries are reported through `onQuery` only.
@@ -65,7 +65,7 @@ enum HTTPService {
         _ context: Context,
         _ core: ServiceCore,
         address: HTTPDNSAddress,
-        _ onQuery: @Sendable (LocalProvider.Query) -> Void
+        _ onQuery: @Sendable (HTTPDNSProviderServer.Query) -> Void
     ) async throws -> Response {
         var request = request
         let body = try? await request.collectBody(upTo: maximumBodyOctets)
@@ -143,7 +143,7 @@ struct ServerCertificate: Sendable {
                 key: String(contentsOfFile: keyFile, encoding: .utf8)
             )
         } catch {
-            throw LocalProviderError(
+            throw HTTPDNSProviderServerError(
                 .badCertificate,
                 "the certificate \(certificateFile) and the key \(keyFile) cannot be used: both must be PEM files that can be read, "
                     + "and the key must be the certificate's"

@@ -13,11 +13,11 @@ struct ServedQuery {
     /// The time of the server, in seconds since 1970.
     let seconds: Int64
     /// The record for the log.
-    var record: LocalProvider.Query
+    var record: HTTPDNSProviderServer.Query
     /// The injected failures of all of its names together.
     private(set) var fault = ServeSettings.Fault()
 
-    init(zone: Zone, rotations: Rotations, seconds: Int64, record: LocalProvider.Query) {
+    init(zone: Zone, rotations: Rotations, seconds: Int64, record: HTTPDNSProviderServer.Query) {
         self.zone = zone
         self.rotations = rotations
         self.seconds = seconds

@@ -13,7 +13,7 @@ final class ServiceCore: Sendable {
     struct Outcome: Sendable {
         var reply: ServedReply
         var delay: Duration?
-        var record: LocalProvider.Query
+        var record: HTTPDNSProviderServer.Query
     }
 
     private let clock: WallClock
@@ -31,13 +31,13 @@ final class ServiceCore: Sendable {
     /// Returns the reply to a request whose body is longer than any query, or incomplete. A truncated body is not parsed as a
     /// query.
     func outcome(ofUnread request: ServedRequest) -> Outcome {
-        var record = LocalProvider.Query(milliseconds: clock.now(), client: request.client.map { "\($0)" })
+        var record = HTTPDNSProviderServer.Query(milliseconds: clock.now(), client: request.client.map { "\($0)" })
         record.protocolName = ProtocolChoice.of(request)?.name ?? record.protocolName
         return Self.refused(record, 413, "ContentTooLarge", "the body is longer than that of any query, or broke off")
     }
 
     /// Returns a reply outside of all protocols.
-    private static func refused(_ record: LocalProvider.Query, _ status: Int, _ word: String, _ advice: String)
+    private static func refused(_ record: HTTPDNSProviderServer.Query, _ status: Int, _ word: String, _ advice: String)
         -> Outcome
     {
         var record = record
@@ -49,7 +49,7 @@ final class ServiceCore: Sendable {
 
     func outcome(of request: ServedRequest) -> Outcome {
         let now = clock.now()
-        let record = LocalProvider.Query(milliseconds: now, client: request.client.map { "\($0)" })
+        let record = HTTPDNSProviderServer.Query(milliseconds: now, client: request.client.map { "\($0)" })
         var inquiry = ServedQuery(
             zone: zone.withLock { $0 },
             rotations: rotations,

@@ -51,7 +51,7 @@ extension HTTPDNSStubs {
         }
 
         /// Returns the same answer with the waits of ``delayed(by:)``, ``lasting(_:)`` and ``bandwidth(_:)`` on another clock
-        /// than the system's, such as a ``ManualClock``. It concerns the waits that were added before: call it last.
+        /// than the system's, such as a ``HTTPDNSManualClock``. It concerns the waits that were added before: call it last.
         public func timed(by clock: some TimeSource) -> Answer {
             changed("") { use, respond in
                 var use = use

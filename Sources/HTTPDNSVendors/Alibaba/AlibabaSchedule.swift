@@ -16,7 +16,7 @@ struct AlibabaSchedule: Sendable {
 
     let location: UpstreamLocation
     let account: String
-    let region: AlibabaProvider.Region
+    let region: HTTPDNSAlibabaProvider.Region
     let randomOctets: @Sendable (Int) -> [UInt8]
 
     /// - Parameter secret: As text, in both versions; `nil` for an unsigned request.

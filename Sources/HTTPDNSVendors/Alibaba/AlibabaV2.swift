@@ -13,7 +13,7 @@ struct AlibabaV2: VendorProtocol {
 
     let batchLimit = 5
     let schedule: AlibabaSchedule
-    let encryption: AlibabaProvider.Encryption?
+    let encryption: HTTPDNSAlibabaProvider.Encryption?
     let customParameters: AlibabaCustomParameters
 
     func request(
@@ -75,14 +75,14 @@ struct AlibabaV2: VendorProtocol {
 
 /// The encryption of version 2: the query as a JSON object in hexadecimal, the answer in Base64.
 struct AlibabaV2Payload: Sendable {
-    let encryption: AlibabaProvider.Encryption
+    let encryption: HTTPDNSAlibabaProvider.Encryption
     private let cipher: AESCipher
 
     /// - Parameters:
     ///   - encryption: The mode; `nil` makes the initializer return `nil`.
     ///   - key: The key in hexadecimal.
     /// - Throws: `HTTPDNSProviderError` when the key is missing or malformed. The error does not contain the key.
-    init?(_ encryption: AlibabaProvider.Encryption?, key: String?) throws(HTTPDNSProviderError) {
+    init?(_ encryption: HTTPDNSAlibabaProvider.Encryption?, key: String?) throws(HTTPDNSProviderError) {
         guard let encryption else { return nil }
         let mode: AESCipher.Mode = encryption == .cbc ? .cbc : .gcm
         guard let octets = key.flatMap({ Hexadecimal.octets($0) }), let cipher = AESCipher(mode, key: octets) else {
@@ -97,7 +97,7 @@ struct AlibabaV2Payload: Sendable {
     }
 
     /// Returns the number of a mode, as in `m` and `mode`.
-    static func mode(_ encryption: AlibabaProvider.Encryption?) -> UInt16 {
+    static func mode(_ encryption: HTTPDNSAlibabaProvider.Encryption?) -> UInt16 {
         switch encryption {
         case nil: 0
         case .cbc?: 1

@@ -18,7 +18,7 @@ final class VendorExchange: Sendable {
 
     let channel: UpstreamChannel
     private let vendor: any VendorProtocol
-    private let credential: VendorCredential
+    private let credential: HTTPDNSVendorCredential
     private let time: any TimeSource
     private let clock: ClockOffset
     private let isDiscovering: Bool
@@ -38,7 +38,7 @@ final class VendorExchange: Sendable {
         _ vendor: any VendorProtocol,
         at location: UpstreamLocation,
         provider: String,
-        credential: VendorCredential,
+        credential: HTTPDNSVendorCredential,
         needsSigning: Bool,
         isDiscovering: Bool,
         store: (any HTTPDNSResolutionStore)?,

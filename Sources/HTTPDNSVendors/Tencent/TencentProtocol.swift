@@ -96,7 +96,7 @@ struct TencentProtocol: VendorProtocol {
     /// Returns the parameters that identify the account.
     private func account(_ secrets: VendorSecrets) throws(HTTPDNSProviderError) -> [(name: String, value: String)] {
         if isEncrypted { return [(name: "id", value: account), (name: "alg", value: "aes")] }
-        guard let token = secrets.secret, VendorCredential.isPlain(token) else {
+        guard let token = secrets.secret, HTTPDNSVendorCredential.isPlain(token) else {
             throw HTTPDNSProviderError(
                 code: .notConfigured,
                 message: "the token is not of 1 to 128 of a-z, A-Z, 0-9, -, _ and .; copy it from the vendor's console"

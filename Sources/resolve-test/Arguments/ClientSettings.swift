@@ -21,7 +21,7 @@ struct ClientSettings: Sendable {
     init(_ options: CommonOptions, environment: [String: String]) throws {
         try TrustFlag.apply(options.certificateAuthorityFile)
         let file = try Self.file(options, environment: environment)
-        configuration = try file.map { path in try ConfigurationFile.load(path) } ?? .init()
+        configuration = try file.map { path in try HTTPDNSConfigurationFile.load(path) } ?? .init()
         readsFile = file != nil
         if let path = options.certificateAuthorityFile { configuration.trustOnly(path) }
         configuration.resolver.mappings = try MapArgument.apply(options.maps, to: configuration.resolver.mappings)
@@ -123,10 +123,10 @@ extension ClientSettings {
     }
 }
 
-extension ConfigurationFile {
+extension HTTPDNSConfigurationFile {
     /// Reads the settings in a file, in builds that support it, without those that would change the files of the service that
     /// owns the file (``inspect(_:)``).
-    /// - Throws: ``ConfigurationFileError``; ``CommandFailure`` in a build without the trait YAML.
+    /// - Throws: ``HTTPDNSConfigurationFileError``; ``CommandFailure`` in a build without the trait YAML.
     static func load(_ path: String) throws -> HTTPDNSClient.Configuration {
         #if YAML
         return try inspect(path)

@@ -36,13 +36,13 @@ struct CheckCommand: Subcommand {
         let file = try file(console.environment)
         let configuration: HTTPDNSClient.Configuration
         do {
-            configuration = try ConfigurationFile.load(file)
+            configuration = try HTTPDNSConfigurationFile.load(file)
             // Creating a client detects mistakes that depend on several settings, such as a missing CA file. The client has no
             // snapshot, no names to resolve at start and no file to follow, so it opens no socket.
             var unwatched = configuration
             unwatched.source = nil
             try await HTTPDNSClient(configuration: unwatched).shutdown()
-        } catch let error as ConfigurationFileError {
+        } catch let error as HTTPDNSConfigurationFileError {
             guard !output.isJSON else { throw error }
             console.standardError.say(
                 CheckReport.mistakes(error, style: console.screen(for: console.standardError).style)
@@ -52,8 +52,8 @@ struct CheckCommand: Subcommand {
         let report = CheckReport(
             file: file,
             configuration: configuration,
-            permissions: ConfigurationFile.permissionsFault(file),
-            skipped: ConfigurationFile.skippedLines(of: file)
+            permissions: HTTPDNSConfigurationFile.permissionsFault(file),
+            skipped: HTTPDNSConfigurationFile.skippedLines(of: file)
         )
         if !output.isJSON {
             for warning in report.warnings { console.standardError.say("warning: \(PrintableText.line(warning))\n") }
@@ -181,7 +181,7 @@ struct CheckReport {
     }
 
     /// Returns each mistake on a line, and their number.
-    static func mistakes(_ error: ConfigurationFileError, style: Style) -> String {
+    static func mistakes(_ error: HTTPDNSConfigurationFileError, style: Style) -> String {
         let lines = error.issues.map { PrintableText.line("\($0)") }
         let more = error.omitted > 0 ? ", \(error.issues.count) shown" : ""
         let total = count(error.issues.count + error.omitted, "error")

@@ -4,9 +4,9 @@
 internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSCore
+internal import HTTPDNSMonitor
 internal import HTTPDNSPrimitives
 internal import HTTPDNSResponseCache
-internal import HTTPDNSTrafficMonitor
 internal import HTTPTypes
 
 /// `fetch URL`: send the request, and show every phase.
@@ -124,7 +124,7 @@ struct FetchCommand: Subcommand {
     private func run(
         _ call: Call,
         _ files: TrafficFiles,
-        _ monitor: HTTPDNSClient.TrafficMonitor?,
+        _ monitor: HTTPDNSTrafficMonitor?,
         _ outcome: inout WriteOut.Values,
         on console: Console
     ) async throws -> Int32 {
@@ -192,17 +192,17 @@ struct FetchCommand: Subcommand {
         return url
     }
 
-    private func monitor() throws -> HTTPDNSClient.TrafficMonitor {
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+    private func monitor() throws -> HTTPDNSTrafficMonitor {
+        var settings = HTTPDNSTrafficMonitor.Settings()
         settings.requestBodyLimit = TrafficFiles.bodyLimit
         settings.responseBodyLimit = TrafficFiles.bodyLimit
-        return try HTTPDNSClient.TrafficMonitor(settings)
+        return try HTTPDNSTrafficMonitor(settings)
     }
 
     /// Writes the files about a call that failed. Its own error is the one to report.
     private func write(
         _ files: TrafficFiles,
-        afterFailure monitor: HTTPDNSClient.TrafficMonitor?,
+        afterFailure monitor: HTTPDNSTrafficMonitor?,
         on console: Console
     ) async {
         do throws(CommandFailure) {
@@ -306,7 +306,7 @@ struct FetchCommand: Subcommand {
     private func say(
         _ report: FetchReport,
         _ call: Call,
-        _ monitor: HTTPDNSClient.TrafficMonitor?,
+        _ monitor: HTTPDNSTrafficMonitor?,
         on console: Console
     ) {
         let screen = console.screen(for: console.standardError)

@@ -5,7 +5,7 @@ internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 internal import HTTPDNSControl
-internal import HTTPDNSTrafficMonitor
+internal import HTTPDNSMonitor
 
 /// `monitor`: the last calls of a running service.
 struct MonitorCommand: Subcommand {

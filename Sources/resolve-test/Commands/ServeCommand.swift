@@ -17,7 +17,7 @@ struct ServeCommand: Subcommand {
             2, and Tencent's. The part serve of the file has the accounts, against which signatures, their times and ciphers \
             are checked, and the names whose answers are delayed, fail, are garbage or rotate. Prints a line for each query. \
             Reads the file again when it changes. SIGTERM and Ctrl-C let queries in flight finish. Needs the package trait \
-            LocalProvider.
+            HTTPDNSProviderServer.
             """
     )
 
@@ -84,7 +84,7 @@ struct ServeCommand: Subcommand {
 
     func perform(on console: Console) async throws -> Int32 {
         #if LocalProvider
-        var configuration = LocalProvider.Configuration(.file(file))
+        var configuration = HTTPDNSProviderServer.Configuration(.file(file))
         guard let address = HTTPDNSAddress(addressText) else {
             throw CommandFailure.usage(
                 "--listen \"\(PrintableText.line(addressText))\" is not an address",
@@ -98,10 +98,10 @@ struct ServeCommand: Subcommand {
         configuration.onQuery = { report.tell($0) }
         configuration.onReload = { report.tell(reloadError: $0) }
         do {
-            try await LocalProvider(configuration).run { [certificateOutput] listener in
+            try await HTTPDNSProviderServer(configuration).run { [certificateOutput] listener in
                 report.tell(listener, certificateFile: certificateOutput)
             }
-        } catch let error as LocalProviderError {
+        } catch let error as HTTPDNSProviderServerError {
             let kind: CommandFailure.Kind = error.code == .badCertificate ? .usage : .failed
             throw CommandFailure(kind: kind, code: "\(error.code)", message: "\(error)")
         }
@@ -117,7 +117,7 @@ struct ServeCommand: Subcommand {
     }
 
     #if LocalProvider
-    private func tls() throws(CommandFailure) -> LocalProvider.Configuration.TLS? {
+    private func tls() throws(CommandFailure) -> HTTPDNSProviderServer.Configuration.TLS? {
         switch (certificateFile, keyFile) {
         case (let certificate?, let key?):
             guard !usesTLS, names.isEmpty, certificateOutput == nil else {

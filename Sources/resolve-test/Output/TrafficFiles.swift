@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
-internal import HTTPDNSTrafficMonitor
+internal import HTTPDNSMonitor
 
 /// The files of `--har` and `--report`, which are private and complete or absent.
 struct TrafficFiles: Sendable {
@@ -38,13 +38,13 @@ struct TrafficFiles: Sendable {
     }
 
     /// Writes the files.
-    func write(_ records: [HTTPDNSClient.TrafficMonitor.Record]) async throws(CommandFailure) {
+    func write(_ records: [HTTPDNSTrafficMonitor.Record]) async throws(CommandFailure) {
         if let archive {
-            for await chunk in HTTPDNSClient.TrafficMonitor.Archive(records) { try archive.write(chunk) }
+            for await chunk in HTTPDNSTrafficMonitor.Archive(records) { try archive.write(chunk) }
             try archive.finish()
         }
         if let report {
-            for await chunk in HTTPDNSClient.TrafficMonitor.Report(records) { try report.write(chunk) }
+            for await chunk in HTTPDNSTrafficMonitor.Report(records) { try report.write(chunk) }
             try report.finish()
         }
     }

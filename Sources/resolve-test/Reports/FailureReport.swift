@@ -62,7 +62,7 @@ enum FailureReport {
         ])
     }
 
-    private static func mistake(_ mistake: ConfigurationFileError.Issue) -> JSONValue {
+    private static func mistake(_ mistake: HTTPDNSConfigurationFileError.Issue) -> JSONValue {
         .object([
             "file": .text(mistake.location.file),
             "line": .optional(mistake.location.line),

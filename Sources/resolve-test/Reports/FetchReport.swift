@@ -4,7 +4,7 @@
 internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
-internal import HTTPDNSTrafficMonitor
+internal import HTTPDNSMonitor
 internal import HTTPTypes
 
 /// The report of `fetch`: each hop with its phases.

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
-internal import HTTPDNSTrafficMonitor
+internal import HTTPDNSMonitor
 internal import HTTPTypes
 
 /// The heads of requests and responses, as `curl -v` prints them. Secrets are those of the traffic monitor, which never stores
@@ -13,7 +13,7 @@ enum HopTrace {
     ///   - connections: The connection of each hop, also of one without a response.
     ///   - version: The version of requests over HTTP/1.
     static func text(
-        _ records: [HTTPDNSClient.TrafficMonitor.Record],
+        _ records: [HTTPDNSTrafficMonitor.Record],
         connections: [CallDetails.Connection?],
         version: HTTPDNSClient.HTTPVersion
     ) -> String {
@@ -29,7 +29,7 @@ enum HopTrace {
     }
 
     private static func connection(
-        _ hop: HTTPDNSClient.TrafficMonitor.Hop,
+        _ hop: HTTPDNSTrafficMonitor.Hop,
         _ connection: CallDetails.Connection?
     ) -> [String] {
         var lines: [String] = []
@@ -52,7 +52,7 @@ enum HopTrace {
     }
 
     private static func request(
-        _ hop: HTTPDNSClient.TrafficMonitor.Hop,
+        _ hop: HTTPDNSTrafficMonitor.Hop,
         _ version: HTTPDNSClient.HTTPVersion
     ) -> [String] {
         let rest = hop.url.drop { $0 != ":" }.dropFirst("://".count)
@@ -68,18 +68,18 @@ enum HopTrace {
         return lines + fields(hop.requestFields, hop)
     }
 
-    private static func response(_ hop: HTTPDNSClient.TrafficMonitor.Hop) -> [String] {
+    private static func response(_ hop: HTTPDNSTrafficMonitor.Hop) -> [String] {
         let phrase = isHTTP2(hop) ? "" : " \(hop.reason)"
         let first = "\(hop.version ?? "HTTP/1.1") \(hop.status ?? 0)\(phrase)"
         return [first.trimmingTrailingBlanks()] + fields(hop.responseFields, hop)
     }
 
-    private static func fields(_ fields: HTTPFields, _ hop: HTTPDNSClient.TrafficMonitor.Hop) -> [String] {
+    private static func fields(_ fields: HTTPFields, _ hop: HTTPDNSTrafficMonitor.Hop) -> [String] {
         let version: HTTPDNSClient.HTTPVersion = isHTTP2(hop) ? .http2 : .http11
         return fields.map { "\(HeadText.name($0.name, version)): \(RawText.text($0))" }
     }
 
-    private static func isHTTP2(_ hop: HTTPDNSClient.TrafficMonitor.Hop) -> Bool {
+    private static func isHTTP2(_ hop: HTTPDNSTrafficMonitor.Hop) -> Bool {
         hop.version == "\(HTTPDNSClient.HTTPVersion.http2)"
     }
 }

@@ -3,13 +3,13 @@
 
 internal import Foundation
 internal import HTTPDNS
-internal import HTTPDNSTrafficMonitor
+internal import HTTPDNSMonitor
 internal import HTTPTypes
 
 /// The records of a service's calls as text and JSON.
 enum MonitorReport {
-    typealias Record = HTTPDNSClient.TrafficMonitor.Record
-    typealias Hop = HTTPDNSClient.TrafficMonitor.Hop
+    typealias Record = HTTPDNSTrafficMonitor.Record
+    typealias Hop = HTTPDNSTrafficMonitor.Hop
 
     /// Returns one line for each record.
     static func json(_ records: [Record]) throws -> String {

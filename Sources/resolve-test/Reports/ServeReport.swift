@@ -15,7 +15,7 @@ struct ServeReport: Sendable {
     var console: Console
 
     /// Reports that queries are accepted, with the address.
-    func tell(_ listener: LocalProvider.Listener, certificateFile: String?) {
+    func tell(_ listener: HTTPDNSProviderServer.Listener, certificateFile: String?) {
         if let certificateFile, let certificate = listener.certificate {
             do throws(FileFault) {
                 let file = try ReplacedFile(certificateFile)
@@ -51,7 +51,7 @@ struct ServeReport: Sendable {
         }
     }
 
-    func tell(_ query: LocalProvider.Query) {
+    func tell(_ query: HTTPDNSProviderServer.Query) {
         output.isJSON ? write(Self.json(query)) : write(Self.text(query, isVerbose: output.isVerbose))
     }
 
@@ -72,7 +72,7 @@ struct ServeReport: Sendable {
     }
 
     /// Returns `14:02:11 alibaba-v2 img.shop.test v4,v6 signed cbc 200 ok 2 addresses`.
-    static func text(_ query: LocalProvider.Query, isVerbose: Bool, clock: ClockText = .local) -> String {
+    static func text(_ query: HTTPDNSProviderServer.Query, isVerbose: Bool, clock: ClockText = .local) -> String {
         var words = [
             clock.text(date(query)), query.protocolName, query.hosts.isEmpty ? "-" : query.hosts.joined(separator: ","),
             query.families,
@@ -87,7 +87,7 @@ struct ServeReport: Sendable {
         return PrintableText.line(words.joined(separator: " ")) + "\n"
     }
 
-    private static func json(_ query: LocalProvider.Query) -> JSONValue {
+    private static func json(_ query: HTTPDNSProviderServer.Query) -> JSONValue {
         .object([
             "event": .text("query"), "time": .text(ClockText.universal(date(query))),
             "protocol": .text(query.protocolName), "hosts": .array(query.hosts.map(JSONValue.text)),
@@ -98,7 +98,7 @@ struct ServeReport: Sendable {
         ])
     }
 
-    private static func date(_ query: LocalProvider.Query) -> Date {
+    private static func date(_ query: HTTPDNSProviderServer.Query) -> Date {
         Date(timeIntervalSince1970: Double(query.milliseconds) / 1000)
     }
 

@@ -87,7 +87,7 @@ struct FileLinesTests {
             "version: 1\nclient: { ca_file: \(rig.certificateAuthorityFile) }\n\nmappings:\n  # below: the rules\n"
         let first = text.split(separator: "\n", omittingEmptySubsequences: false).count
         text += Self.lines.map { "  \(ported($0.text, rig))\n" }.joined()
-        var configuration = try ConfigurationFile.parse(text, name: "lines.yaml")
+        var configuration = try HTTPDNSConfigurationFile.parse(text, name: "lines.yaml")
         configuration.makePatient()
         #expect(configuration.resolver.mappings.count == Self.lines.count)
         try await withClient(configuration) { client in
@@ -131,8 +131,8 @@ struct FileLinesTests {
     @Test("Bad lines are reported together, each with its number, and nothing is used")
     func bad() async throws {
         let text = "version: 1\nmappings:\n" + Self.badLines.map { "  \($0.0)\n" }.joined()
-        let error = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.parse(text, name: "lines.yaml")
+        let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.parse(text, name: "lines.yaml")
         }
         let mistakes = error?.issues ?? []
         #expect(mistakes.count == 20 && error?.omitted == 0)
@@ -155,7 +155,7 @@ struct FileLinesTests {
             127.0.0.4 one.test
             ::1 dual.test
             """
-        var configuration = try ConfigurationFile.parse(text, name: "machine.hosts")
+        var configuration = try HTTPDNSConfigurationFile.parse(text, name: "machine.hosts")
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.makePatient()
         var expected = [("one.test", "127.0.0.2", 3), ("two.test", "127.0.0.2", 3), ("img.shop.test", "127.0.0.3", 4)]

@@ -78,7 +78,7 @@ struct MovedMappingTests {
               cdn.shop.test: { via: one.test }
             client: { ca_file: \(rig.certificateAuthorityFile) }
             """
-        let configuration = try ConfigurationFile.parse(text, name: "rows.yaml")
+        let configuration = try HTTPDNSConfigurationFile.parse(text, name: "rows.yaml")
         var expected = [
             "one.test": "127.0.0.2", "a.wild.test": "127.0.0.3", "deep.wild.test": "127.0.0.4", "two.test": "127.0.0.3",
             "cdn.shop.test": "127.0.0.2",
@@ -103,7 +103,7 @@ struct MovedMappingTests {
               edge.cdn.test: 127.0.0.4
             client: { ca_file: \(rig.certificateAuthorityFile) }
             """
-        try await withClient(try ConfigurationFile.parse(text, name: "via.yaml")) { client in
+        try await withClient(try HTTPDNSConfigurationFile.parse(text, name: "via.yaml")) { client in
             let echo = try await Echo(try await client.get("https://old.example:\(rig.tlsPort)/echo"))
             #expect(echo.address == "127.0.0.4" && echo.sni == "edge.cdn.test")
             #expect(echo.host == "old.example:\(rig.tlsPort)")

@@ -41,7 +41,7 @@ struct WeightedMappingTests {
               file.test: { addresses: { "\(place(servers[0]))": 50, "\(place(servers[1]))": 50 } }
               way.test: { via: file.test }
             """
-        var configuration = try ConfigurationFile.parse(file, name: "weights.yaml")
+        var configuration = try HTTPDNSConfigurationFile.parse(file, name: "weights.yaml")
         // Another selection leaves the shares as they are.
         configuration.connections.selection = .roundRobin
         configuration.resolver.mappings[try HTTPDNSMapping.Key("code.test")] = .weighted([
@@ -75,7 +75,7 @@ struct WeightedMappingTests {
         func settings(_ share: Int) throws -> HTTPDNSClient.Configuration {
             // A weight of 0 is refused: an address that is to have nothing is left out.
             let old = share == 100 ? "" : "\"\(place(servers[0]))\": \(100 - share), "
-            return try ConfigurationFile.parse(
+            return try HTTPDNSConfigurationFile.parse(
                 "version: 1\nmappings:\n  app.test: { addresses: { \(old)\"\(place(servers[1]))\": \(share) } }\n",
                 name: "canary.yaml"
             )

@@ -24,7 +24,9 @@ struct NamedErrorTests {
     /// A file, a client's settings, a missing authority.
     @Test("A configuration error names its cause")
     func configuration() async throws {
-        #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.read("/nonexistent/httpdns.yaml") }
+        #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.read("/nonexistent/httpdns.yaml")
+        }
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file("/nonexistent/ca.pem")
         let authority = try await refusal { _ = try await HTTPDNSClient(configuration: configuration) }

@@ -56,7 +56,7 @@ struct DeadProviderTests {
         for fallback in [HTTPDNSRoute.Fallback.none, .system] {
             var configuration = HTTPDNSClient.Configuration()
             configuration.makePatient()
-            configuration.resolver.timeSource = ManualClock()
+            configuration.resolver.timeSource = HTTPDNSManualClock()
             configuration.resolver.providers = [try deadProvider()]
             configuration.resolver.routes = [
                 HTTPDNSRoute(.exact(try HTTPDNSName(system.name)), .providers(["dead"], fallback: fallback))
@@ -93,7 +93,7 @@ struct DeadProviderTests {
     @Test("A held provider delays no call beyond the limit, and is found again later")
     func held() async throws {
         let rig = try await ServerRig.start()
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         var configuration = try rig.settings()
         configuration.resolver.timeSource = time
         configuration.resolver.timeLimit = .seconds(3)
@@ -143,7 +143,7 @@ struct DeadProviderTests {
         let rig = try await ServerRig.shared()
         let name = "row10-order.wild.test"
         try await rig.setRecords(name, ["127.0.0.2"])
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         var configuration = try rig.settings(fallback: .system)
         configuration.resolver.timeSource = time
         configuration.resolver.families = .v4

@@ -28,7 +28,7 @@ struct EmptyAnswerTests {
         let empty = try RawServer(.repeatForever([.readHead, .send(DNSReply.http(message))]))
         defer { empty.stop() }
 
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         var configuration = try rig.settings()
         configuration.resolver.timeSource = clock
         configuration.resolver.families = .v4

@@ -105,7 +105,7 @@ struct ProviderAnswerTests {
     @Test("An answer is asked for once within its time to live, and again after it")
     func timeToLive() async throws {
         let rig = try await ServerRig.shared()
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let name = try await name("row4", rig, timeToLive: 2)
         var configuration = try rig.settings()
         configuration.resolver.timeSource = time
@@ -132,7 +132,7 @@ struct ProviderAnswerTests {
     func floorAndCap() async throws {
         let rig = try await ServerRig.shared()
         for (label, own, wait) in [("row4-floor", 1, Duration.seconds(9)), ("row4-cap", 3_600, .seconds(19))] {
-            let time = ManualClock()
+            let time = HTTPDNSManualClock()
             let name = try await name(label, rig, timeToLive: own)
             var configuration = try rig.settings()
             configuration.resolver.timeSource = time
@@ -180,7 +180,7 @@ struct ProviderAnswerTests {
     @Test("A name that does not exist is asked for once in its negative time to live")
     func negative() async throws {
         let rig = try await ServerRig.shared()
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         var configuration = try rig.settings()
         configuration.resolver.timeSource = time
         configuration.resolver.families = .v4

@@ -36,7 +36,7 @@ struct QuietClientTests {
     @Test("An idle client asks no provider, and its process sleeps")
     func quiet() async throws {
         let seconds = ServerRig.hasTime ? 60 : 10
-        let provider = ScriptedProvider(name: "scripted")
+        let provider = HTTPDNSScriptedProvider(name: "scripted")
         let names = try (0..<1_000).map { try HTTPDNSName("n\($0).shop.test") }
         for name in names {
             provider.answer(

@@ -58,7 +58,7 @@ struct SixRoutesTests {
             (Asked(name: "c.broken.test", bind: 1, json: 1), "127.0.0.3"),
             (Asked(name: "no-route.wild.test", bind: 0, json: 0), nil),
         ]
-        try await withClient(try ConfigurationFile.parse(text(rig), name: "six.yaml")) { client in
+        try await withClient(try HTTPDNSConfigurationFile.parse(text(rig), name: "six.yaml")) { client in
             for (asked, address) in expected {
                 let found = try? await client.resolve(asked.name).endpoints.map(\.address.description)
                 #expect(found == address.map { [$0] }, "\(asked)")

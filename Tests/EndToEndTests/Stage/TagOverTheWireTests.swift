@@ -49,7 +49,7 @@ struct TagOverTheWireTests {
     func secondClient() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         let (firstLog, secondLog) = (RecordedLog(), RecordedLog())
         let name = "tag-life.wild.test"
         let url = "https://\(name):\(rig.tlsPort)/echo?tag-life"

@@ -98,7 +98,7 @@ struct SwitchUnderLoadTests {
         configuration.makePatient()
         let url = "https://\(Self.name):\(rig.tlsPort)/health"
         try await withClient(configuration) { client in
-            let socket = try ControlSocket(client: client, path: folder.path("s"))
+            let socket = try HTTPDNSControlSocket(client: client, path: folder.path("s"))
             let ledger = Ledger()
             let clock = SystemTimeSource()
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -13,7 +13,7 @@ import Testing
 /// When files are looked at, and what a bad one costs, on a clock that stands still.
 @Suite("Changed certificates, on a manual clock", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])))
 struct TrustedTransportTests {
-    private let clock = ManualClock()
+    private let clock = HTTPDNSManualClock()
     private let log = RecordedLog()
 
     private func transport(

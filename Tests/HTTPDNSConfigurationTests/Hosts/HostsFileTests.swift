@@ -9,7 +9,7 @@ import Testing
 
 struct HostsFileTests {
     private func rules(_ text: String) throws -> [String: [String]] {
-        let rules = try ConfigurationFile.importHosts(text, name: "hosts")
+        let rules = try HTTPDNSConfigurationFile.importHosts(text, name: "hosts")
         return try Dictionary(
             uniqueKeysWithValues: rules.map { key, rule in
                 guard case .addresses(let targets)? = rule.action else { throw CancellationError() }
@@ -70,8 +70,8 @@ struct HostsFileTests {
     func bad(line: String) throws {
         let good = "# first\n203.0.113.1 good.example\n\n\(line)\n203.0.113.2 better.example\n"
         #expect(try rules(good) == ["good.example": ["203.0.113.1"], "better.example": ["203.0.113.2"]])
-        let error = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.importHosts("# first\n\n\n\(line)\n", name: "hosts")
+        let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.importHosts("# first\n\n\n\(line)\n", name: "hosts")
         }
         #expect(error?.issues.map(\.location.line) == [4])
         #expect(error?.description.hasPrefix("hosts:4:") == true)
@@ -110,19 +110,19 @@ struct HostsFileTests {
 
             """
         try folder.write(text, to: "my.hosts")
-        let skipped = ConfigurationFile.skippedLines(of: folder.path("my.hosts"))
+        let skipped = HTTPDNSConfigurationFile.skippedLines(of: folder.path("my.hosts"))
         try #require(skipped.map(\.count) == [1, 2, 1, 1, 1, 1])
         #expect(skipped.map(\.first.location.line) == [1, 2, 4, 5, 6, 7])
         #expect(skipped[1].first.hint == "zones (after %) are not supported")
         try folder.write("version: 1\n", to: "other.yaml")
-        #expect(ConfigurationFile.skippedLines(of: folder.path("other.yaml")).isEmpty)
+        #expect(HTTPDNSConfigurationFile.skippedLines(of: folder.path("other.yaml")).isEmpty)
     }
 
     @Test("A file without a usable line is refused, with all lines and what is allowed")
     func texts() {
         let text = "203.0.113.7\n1.2.3 a\n203.0.113.7 *.x  b:80\n[::1]:53 a\n"
-        let error = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.importHosts(text, name: "hosts")
+        let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.importHosts(text, name: "hosts")
         }
         #expect(
             error?.description == """
@@ -140,7 +140,10 @@ struct HostsFileTests {
 
     @Test("A rule has the line on which its name first appears")
     func location() throws {
-        let rules = try ConfigurationFile.importHosts("\n# x\n203.0.113.7 a\n203.0.113.8 a b\n", name: "etc/hosts")
+        let rules = try HTTPDNSConfigurationFile.importHosts(
+            "\n# x\n203.0.113.7 a\n203.0.113.8 a b\n",
+            name: "etc/hosts"
+        )
         let lines = Dictionary(uniqueKeysWithValues: rules.map { ($0.key.description, $0.value.location) })
         #expect(lines["a"] == HTTPDNSSourceLocation(file: "etc/hosts", line: 3))
         #expect(lines["b"] == HTTPDNSSourceLocation(file: "etc/hosts", line: 4))
@@ -156,7 +159,7 @@ struct HostsFileTests {
         ]
     )
     func detection(name: String, text: String, count: Int) throws {
-        #expect(try ConfigurationFile.settings(text, name: name).mappings.count == count)
+        #expect(try HTTPDNSConfigurationFile.settings(text, name: name).mappings.count == count)
     }
 
     @Test(
@@ -165,7 +168,7 @@ struct HostsFileTests {
     )
     func noDetection(text: String) {
         var message = "read"
-        do { _ = try ConfigurationFile.settings(text, name: "f.yaml") } catch { message = error.description }
+        do { _ = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml") } catch { message = error.description }
         #expect(!message.contains("has no name") && !message.contains("a line is an address"))
     }
     #endif

@@ -8,9 +8,9 @@ import Testing
 
 #if YAML
 struct ManyMistakesTests {
-    private func mistakes(_ text: String) -> ConfigurationFileError? {
+    private func mistakes(_ text: String) -> HTTPDNSConfigurationFileError? {
         do {
-            _ = try ConfigurationFile.settings(text, name: "f.yaml")
+            _ = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
             return nil
         } catch {
             return error

@@ -20,7 +20,7 @@ struct MistakeCase: Sendable, CustomTestStringConvertible {
     /// The error's description; a word of its own when there is none, so that the comparison shows it.
     func error() -> String {
         do {
-            _ = try ConfigurationFile.settings(text, name: "f.yaml")
+            _ = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
             return "no error"
         } catch {
             return error.description

@@ -78,7 +78,7 @@ struct ServeMistakeTests {
                 "*.b.test": { fail: InternalError, cut: 7 }
                 a.b.test: { delay: 1s, garbage: odd_hex, rotate: single }
             """
-        let serve = try ConfigurationFile.settings(text, name: "f.yaml").serve
+        let serve = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").serve
         #expect(serve.timeToLive == .seconds(5))
         #expect(serve.alibaba.account == "100000" && serve.alibaba.secret == .environment("A"))
         #expect(serve.alibaba.hasRowsByType && serve.alibaba.takesUnsigned && serve.alibaba.isDisabled)
@@ -87,7 +87,7 @@ struct ServeMistakeTests {
         let suffix = serve.fault(for: try HTTPDNSName("c.b.test"))
         #expect(suffix?.failure == .code("InternalError") && suffix?.cut == 7)
         #expect(serve.fault(for: try HTTPDNSName("b.test"))?.failure == .status(503))
-        #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").serve == ServeSettings())
+        #expect(try HTTPDNSConfigurationFile.settings("version: 1", name: "f.yaml").serve == ServeSettings())
     }
 }
 #endif

@@ -168,7 +168,9 @@ struct VendorMistakeTests {
               ali: { kind: alibaba-v2, account: 100000, custom_parameters: { city: "h z" } }
 
             """
-        let error = #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.parse(text, name: "f.yaml") }
+        let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.parse(text, name: "f.yaml")
+        }
         #expect(
             error?.description.hasPrefix("f.yaml:3:3: providers[\"ali\"]: the value of the custom parameter city")
                 == true

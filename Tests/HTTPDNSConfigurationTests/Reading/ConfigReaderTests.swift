@@ -120,7 +120,7 @@ struct ConfigReaderTests {
     func sameAsFile(key: SchemaKey) throws {
         let values = values(of: key)
         let byReader = try FileSettings.read(reader(values))
-        let byFile = try ConfigurationFile.settings(text(values), name: "ConfigReader")
+        let byFile = try HTTPDNSConfigurationFile.settings(text(values), name: "ConfigReader")
         #expect(facts(byReader) == facts(byFile))
         if !Self.defaults.contains(key.name) { #expect(facts(byReader) != facts(FileSettings())) }
     }
@@ -133,8 +133,8 @@ struct ConfigReaderTests {
         let messages = issues(reader(values))
         #expect(messages.contains { $0.hasPrefix("ConfigReader: \(key.name)") }, "\(messages)")
         let text = text(values)
-        let error = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.settings(text, name: "ConfigReader")
+        let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.settings(text, name: "ConfigReader")
         }
         // The lines of the file are all that differs.
         #expect(error?.issues.map { "ConfigReader: " + $0.text } == messages)
@@ -320,7 +320,7 @@ final class Accesses: AccessReporter {
     }
 }
 
-extension ConfigurationFileError.Issue {
+extension HTTPDNSConfigurationFileError.Issue {
     /// The text without the position.
     fileprivate var text: String { message + (hint.map { " (\($0))" } ?? "") }
 }

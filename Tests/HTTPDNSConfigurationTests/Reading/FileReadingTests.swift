@@ -24,7 +24,7 @@ struct FileReadingTests {
 
     private func description(_ path: String) -> String {
         do {
-            _ = try ConfigurationFile.read(path)
+            _ = try HTTPDNSConfigurationFile.read(path)
             return "read"
         } catch {
             return error.description
@@ -136,7 +136,7 @@ struct FileReadingTests {
         try withFolder { folder in
             let path = folder + "/pipe"
             try #require(mkfifo(path, 0o600) == 0)
-            let error = #expect(throws: ConfigurationFileError.self) {
+            let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
                 try FileContents.reading(path, patience: .milliseconds(20))
             }
             let expected = "cannot be read: it is a pipe, and nothing was written to it for 20 ms"
@@ -191,7 +191,7 @@ struct FileReadingTests {
     func hosts() throws {
         try withFolder { folder in
             try write(Array("203.0.113.7 a.example b.example\n".utf8), folder + "/lan.hosts")
-            #expect(try ConfigurationFile.read(folder + "/lan.hosts").resolver.mappings.count == 2)
+            #expect(try HTTPDNSConfigurationFile.read(folder + "/lan.hosts").resolver.mappings.count == 2)
         }
     }
 }

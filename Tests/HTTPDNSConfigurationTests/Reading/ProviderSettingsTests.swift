@@ -14,7 +14,7 @@ import Testing
 struct ProviderSettingsTests {
     @Test("Providers keep the order of the file, and their answers are public by default")
     func live() async throws {
-        let configuration = try ConfigurationFile.parse(
+        let configuration = try HTTPDNSConfigurationFile.parse(
             """
             version: 1
             providers:
@@ -43,7 +43,7 @@ struct ProviderSettingsTests {
             ("policy: { providers_may_answer: private }", [.loopback, .public, .private]),
         ] {
             let text = "version: 1\n\(policy)\n\(providers)\n"
-            let made = try ConfigurationFile.parse(text, name: "f.yaml").resolver.providers
+            let made = try HTTPDNSConfigurationFile.parse(text, name: "f.yaml").resolver.providers
             #expect(made.map(\.answerScope) == expected)
             for provider in made { await provider.shutdown() }
         }
@@ -59,16 +59,16 @@ struct ProviderSettingsTests {
               a: { kind: json-alidns }
               own: { kind: json-google, url: https://dns.example/resolve, bootstrap: [127.0.0.9, 10.0.0.1] }
             """
-        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         #expect(settings.providers.map(\.kind) == [.google, .cloudflare, .alidns(nil), .google])
         #expect(settings.providers.map { $0.bootstrap?.count } == [nil, 1, nil, 2])
         #expect(settings.providers.map(\.url) == [nil, nil, nil, "https://dns.example/resolve"])
-        let providers = try ConfigurationFile.parse(text, name: "f.yaml").resolver.providers
+        let providers = try HTTPDNSConfigurationFile.parse(text, name: "f.yaml").resolver.providers
         #expect(providers.allSatisfy { $0 is HTTPDNSJSONProvider })
         #expect(providers.map(\.answerScope) == [.public, .public, .public, .public])
         for provider in providers { await provider.shutdown() }
 
-        let paid = try ConfigurationFile.settings(
+        let paid = try HTTPDNSConfigurationFile.settings(
             """
             version: 1
             providers:
@@ -101,7 +101,7 @@ struct ProviderSettingsTests {
                 discovery: false
                 addresses_file: /var/lib/app/alibaba
             """
-        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         var full = FileSettings.AlibabaSettings(version: .v2, account: "123456")
         full.secret = .environment("ALIBABA_SECRET")
         full.encryption = .gcm
@@ -118,8 +118,8 @@ struct ProviderSettingsTests {
             providers:
               ali: { kind: alibaba-v2, account: 1, url: "http://127.0.0.1:8053" }
             """
-        let providers = try ConfigurationFile.parse(own, name: "f.yaml").resolver.providers
-        #expect(providers.map(\.name) == ["ali"] && providers.allSatisfy { $0 is AlibabaProvider })
+        let providers = try HTTPDNSConfigurationFile.parse(own, name: "f.yaml").resolver.providers
+        #expect(providers.map(\.name) == ["ali"] && providers.allSatisfy { $0 is HTTPDNSAlibabaProvider })
         #expect(providers.map(\.answerScope) == [.public] && providers.map(\.batchLimit) == [5])
         for provider in providers { await provider.shutdown() }
     }
@@ -141,7 +141,7 @@ struct ProviderSettingsTests {
                 discovery: false
                 addresses_file: /var/lib/app/tencent
             """
-        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         var full = FileSettings.TencentSettings(account: "123456")
         full.encryptionKey = .environment("TENCENT_AES_KEY")
         full.region = "intl"
@@ -165,7 +165,7 @@ struct ProviderSettingsTests {
               free: { kind: json-alidns }
             cache: { snapshot: { file: /var/lib/app/snapshot }, entries: 100, preresolve: [one.test] }
             """
-        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         let inspected = settings.forInspection
         #expect(settings.snapshotFile != nil && settings.preresolve.count == 1)
         #expect(inspected.snapshotFile == nil && inspected.preresolve == [])
@@ -192,8 +192,8 @@ struct ProviderSettingsTests {
               tc: { kind: tencent, account: 1, secret: { file: "\(token)" }, url: "http://127.0.0.1:8053" }
               intl: { kind: tencent, account: 1, secret: { file: "\(token)" }, region: intl, account_refusal_statuses: 401 }
             """
-        let providers = try ConfigurationFile.parse(own, name: "f.yaml").resolver.providers
-        #expect(providers.map(\.name) == ["tc", "intl"] && providers.allSatisfy { $0 is TencentProvider })
+        let providers = try HTTPDNSConfigurationFile.parse(own, name: "f.yaml").resolver.providers
+        #expect(providers.map(\.name) == ["tc", "intl"] && providers.allSatisfy { $0 is HTTPDNSTencentProvider })
         #expect(providers.map(\.answerScope) == [.public, .public] && providers.map(\.batchLimit) == [8, 8])
         for provider in providers { await provider.shutdown() }
     }
@@ -202,8 +202,8 @@ struct ProviderSettingsTests {
     /// The error has the provider's location.
     @Test("An account needs the trait Signing, and the error names the trait")
     func withoutSigning() {
-        let error = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.parse(
+        let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.parse(
                 """
                 version: 1
                 providers:
@@ -222,8 +222,8 @@ struct ProviderSettingsTests {
         arguments: ["https://192.0.2.53:99999/dns-query", "http://192.0.2.53/dns-query", "https://192.0.2.53/a b"]
     )
     func refused(url: String) {
-        let error = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.parse(
+        let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.parse(
                 "version: 1\nproviders:\n  a: { kind: doh, url: \"\(url)\" }\n",
                 name: "f.yaml"
             )

@@ -42,7 +42,7 @@ struct ResolvingSettingsTests {
 
     @Test("Routes set how their providers are queried and which addresses are allowed")
     func routes() throws {
-        let settings = try ConfigurationFile.settings(text, name: "conf/f.yaml")
+        let settings = try HTTPDNSConfigurationFile.settings(text, name: "conf/f.yaml")
         let shop = try #require(settings.routes.first { "\($0.pattern)" == "*.shop.example" })
         #expect(shop.order == .fastest)
         #expect(shop.wantsSecondOpinion)
@@ -62,7 +62,7 @@ struct ResolvingSettingsTests {
 
     @Test("Cache, limits and time limits reach the resolver")
     func configuration() throws {
-        let resolver = try ConfigurationFile.parse(text, name: "conf/f.yaml").resolver
+        let resolver = try HTTPDNSConfigurationFile.parse(text, name: "conf/f.yaml").resolver
         #expect(resolver.cache.entries == 12)
         #expect(resolver.cache.bytes == .kibibytes(64))
         #expect(resolver.cache.staleLimit == .seconds(1800))
@@ -89,7 +89,7 @@ struct ResolvingSettingsTests {
     func defaults() throws {
         let defaults = HTTPDNSResolver.Configuration()
         for text in ["version: 1", "version: 1\nresolver:\ncache: { snapshot: , ttl: }"] {
-            let resolver = try ConfigurationFile.parse(text, name: "f.yaml").resolver
+            let resolver = try HTTPDNSConfigurationFile.parse(text, name: "f.yaml").resolver
             #expect(resolver.cache == defaults.cache)
             #expect(resolver.snapshotPath == nil && resolver.preresolve.isEmpty && resolver.providerLimits.isEmpty)
             #expect(resolver.families == defaults.families && resolver.hedgeAfter == defaults.hedgeAfter)

@@ -12,7 +12,7 @@ import Testing
 struct SettingsTests {
     private func mappings(_ lines: String) throws -> [HTTPDNSMapping.Key: HTTPDNSMapping] {
         let text = "version: 1\nmappings:\n" + lines.split(separator: "\n").map { "  \($0)\n" }.joined()
-        return try ConfigurationFile.settings(text, name: "f.yaml").mappings
+        return try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").mappings
     }
 
     private func targets(_ value: String) throws -> [HTTPDNSMapping.Target] {
@@ -26,7 +26,7 @@ struct SettingsTests {
 
     @Test("The smallest file gives the defaults")
     func smallest() throws {
-        let settings = try ConfigurationFile.settings("version: 1", name: "f.yaml")
+        let settings = try HTTPDNSConfigurationFile.settings("version: 1", name: "f.yaml")
         #expect(settings.providers.isEmpty && settings.routes.isEmpty && settings.mappings.isEmpty)
         #expect(settings.policy == HTTPDNSAddressPolicy())
         #expect(settings.cache == HTTPDNSResolver.Configuration.Cache())
@@ -49,10 +49,10 @@ struct SettingsTests {
                 minimum_version: 1.3
                 verification: insecurely-accepting-any-certificate
             """
-        let trust = try ConfigurationFile.settings(text, name: "f.yaml").trust
+        let trust = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").trust
         #expect(trust.pins == [pin] && trust.pinsByHost == ["*.shop.example": [pin]])
         #expect(trust.minimumVersion == .tls13 && trust.verification == .insecurelyAcceptingAnyCertificate)
-        #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").trust == HTTPDNSTrust())
+        #expect(try HTTPDNSConfigurationFile.settings("version: 1", name: "f.yaml").trust == HTTPDNSTrust())
     }
 
     @Test("TLS versions, ciphers and curves are read, for all hosts and for one")
@@ -71,7 +71,7 @@ struct SettingsTests {
                   ciphers_tls13: TLS_AES_256_GCM_SHA384
                   curves: [P-384, P-256]
             """
-        let configuration = try ConfigurationFile.parse(text, name: "f.yaml")
+        let configuration = try HTTPDNSConfigurationFile.parse(text, name: "f.yaml")
         #expect(configuration.trust.maximumVersion == .tls12 && configuration.trust.curves == ["X25519"])
         #expect(configuration.trust.ciphers == ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"])
         var bank = configuration.trust
@@ -83,11 +83,11 @@ struct SettingsTests {
     @Test("Sections without content have no effect")
     func emptyParts() throws {
         let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"
-        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         #expect(settings.mappings.isEmpty && settings.cache == HTTPDNSResolver.Configuration.Cache())
         for (nothing, isOn) in [("", false), (" ~", false), (" null", false), (" {}", true)] {
             let text = "version: 1\nclient:\n  connections:\n    ejection:\(nothing)\n    probing:\(nothing)\n"
-            let connections = try ConfigurationFile.settings(text, name: "f.yaml").connections
+            let connections = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").connections
             #expect(connections.ejection == (isOn ? HTTPDNSClient.Configuration.OutlierEjection() : nil))
             #expect(connections.probing == (isOn ? HTTPDNSClient.Configuration.ActiveProbing() : nil))
         }
@@ -161,7 +161,7 @@ struct SettingsTests {
 
     @Test("Routes have their providers, fallback, address families and line")
     func routes() throws {
-        let settings = try ConfigurationFile.settings(
+        let settings = try HTTPDNSConfigurationFile.settings(
             """
             version: 1
             routes:
@@ -206,7 +206,7 @@ struct SettingsTests {
 
     @Test("Policy, cache and client settings are read")
     func values() throws {
-        let settings = try ConfigurationFile.settings(
+        let settings = try HTTPDNSConfigurationFile.settings(
             """
             version: "1"
             policy: { providers_may_answer: loopback, allow: [10.1.0.0/16, "fd00::/8", 169.254.1.1], deny: 10.1.2.0/24 }
@@ -248,7 +248,7 @@ struct SettingsTests {
     /// Names in any case.
     @Test("Default header fields are read: for all hosts and some, with lists of values")
     func headers() throws {
-        let settings = try ConfigurationFile.settings(
+        let settings = try HTTPDNSConfigurationFile.settings(
             """
             version: 1
             client:
@@ -270,7 +270,7 @@ struct SettingsTests {
             headers.byHost[try HTTPDNSRoute.Pattern("one.example")]
                 == HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders()
         )
-        let none = try ConfigurationFile.settings(
+        let none = try HTTPDNSConfigurationFile.settings(
             "version: 1\nclient: { headers: , headers_by_host: ~ }",
             name: "f.yaml"
         )
@@ -280,7 +280,7 @@ struct SettingsTests {
     /// Values that the file omits keep their defaults.
     @Test("Redirects and retries are read; without their key nothing is retried")
     func hops() throws {
-        let settings = try ConfigurationFile.settings(
+        let settings = try HTTPDNSConfigurationFile.settings(
             """
             version: 1
             client:
@@ -310,16 +310,16 @@ struct SettingsTests {
         #expect(settings.retries == retries)
         for (text, expected) in [("{}", HTTPDNSClient.RetryPolicy.standard), ("", .never)] {
             let text = "version: 1\nclient: { versions: auto, retries: \(text) }"
-            #expect(try ConfigurationFile.settings(text, name: "f.yaml").retries == expected)
+            #expect(try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").retries == expected)
         }
-        #expect(try ConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .never)
+        #expect(try HTTPDNSConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .never)
     }
 
     /// A proxy comes from its URL, from all of its keys, or from the environment.
     @Test("A proxy, a Unix socket and an interface are read as egress paths")
     func egress() throws {
         func settings(_ client: String) throws -> HTTPDNSClient.Configuration {
-            try ConfigurationFile.settings("version: 1\nclient: { \(client) }", name: "/etc/f.yaml")
+            try HTTPDNSConfigurationFile.settings("version: 1\nclient: { \(client) }", name: "/etc/f.yaml")
                 .clientConfiguration(file: "/etc/f.yaml")
         }
         #expect(try settings("").proxy == .direct && settings("proxy: none").proxy == .direct)
@@ -346,7 +346,7 @@ struct SettingsTests {
 
     @Test("Connection settings are read, and omitted ones keep the values of code")
     func connections() throws {
-        let settings = try ConfigurationFile.settings(
+        let settings = try HTTPDNSConfigurationFile.settings(
             """
             version: 1
             client:
@@ -362,7 +362,7 @@ struct SettingsTests {
             name: "f.yaml"
         )
         var connections = HTTPDNSClient.Configuration.Connections()
-        #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").connections == connections)
+        #expect(try HTTPDNSConfigurationFile.settings("version: 1", name: "f.yaml").connections == connections)
         connections.tcpUserTimeout = nil
         (connections.tcpKeepalive.idle, connections.tcpKeepalive.count) = (.seconds(75), 3)
         connections.selection = .roundRobin
@@ -375,9 +375,9 @@ struct SettingsTests {
         connections.probing = HTTPDNSClient.Configuration.ActiveProbing()
         connections.keepsPeerCertificates = true
         #expect(settings.connections == connections)
-        #expect(try ConfigurationFile.parse("version: 1", name: "f.yaml").connections != connections)
+        #expect(try HTTPDNSConfigurationFile.parse("version: 1", name: "f.yaml").connections != connections)
         let never = "version: 1\nclient: { connections: { tcp_keepalive: none } }"
-        #expect(try ConfigurationFile.settings(never, name: "f.yaml").connections.tcpKeepalive == .never)
+        #expect(try HTTPDNSConfigurationFile.settings(never, name: "f.yaml").connections.tcpKeepalive == .never)
     }
 
     @Test("A host's trust settings win over those for all hosts, one by one")
@@ -392,7 +392,7 @@ struct SettingsTests {
                 lab.shop.example: { verification: insecurely-accepting-any-certificate }
                 "*.pay.example": { pins: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=, minimum_version: 1.2 }
             """
-        let configuration = try ConfigurationFile.parse(text, name: "f.yaml")
+        let configuration = try HTTPDNSConfigurationFile.parse(text, name: "f.yaml")
         var lab = configuration.trust
         #expect(lab.minimumVersion == .tls13 && !lab.pinsByHost.isEmpty)
         lab.verification = .insecurelyAcceptingAnyCertificate
@@ -407,7 +407,7 @@ struct SettingsTests {
 
     @Test("Values become a client's configuration")
     func configuration() throws {
-        let configuration = try ConfigurationFile.parse(
+        let configuration = try HTTPDNSConfigurationFile.parse(
             "version: 1\nmappings: { a.example: 203.0.113.7 }\ncache: { entries: 5 }\n"
                 + "client: { versions: 1.1, maximum_response_body: none }",
             name: "f.yaml"
@@ -433,7 +433,8 @@ struct SettingsTests {
             client: { versions: 1.1 }
             """
         let (left, right) = (
-            try ConfigurationFile.settings(json, name: "f"), try ConfigurationFile.settings(yaml, name: "f")
+            try HTTPDNSConfigurationFile.settings(json, name: "f"),
+            try HTTPDNSConfigurationFile.settings(yaml, name: "f")
         )
         #expect(left.mappings == right.mappings && left.mappings.count == 2)
         #expect(left.cache == right.cache && left.cache.entries == 12)
@@ -450,7 +451,7 @@ struct SettingsTests {
         ]
     )
     func frames(text: String) throws {
-        #expect(try ConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)
+        #expect(try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)
     }
 
     @Test("Ten thousand rules have their own addresses and lines", .timeLimit(.minutes(10)))

@@ -14,8 +14,11 @@ struct StoredSettingsTests {
     @Test("Credentials are read by origin, and mistakes in them repeat no secret")
     func credentials() throws {
         func settings(_ entry: String) throws -> HTTPDNSClient.Configuration {
-            try ConfigurationFile.settings("version: 1\nclient: { credentials: [\(entry)] }", name: "/etc/f.yaml")
-                .clientConfiguration(file: "/etc/f.yaml")
+            try HTTPDNSConfigurationFile.settings(
+                "version: 1\nclient: { credentials: [\(entry)] }",
+                name: "/etc/f.yaml"
+            )
+            .clientConfiguration(file: "/etc/f.yaml")
         }
         let one = try #require(HTTPDNSClient.Origin("https://one.example"))
         let basic =
@@ -37,7 +40,7 @@ struct StoredSettingsTests {
             ("{ origin: 'https://one.example', scheme: basic, user: 'a:b', password: { env: A } }", "has a colon"),
             ("\(basic), \(basic)", "listed twice"),
         ] {
-            let error = #expect(throws: ConfigurationFileError.self) { try settings(entry) }
+            let error = #expect(throws: HTTPDNSConfigurationFileError.self) { try settings(entry) }
             let text = error.map { "\($0)" } ?? ""
             #expect(text.contains(word) && !text.contains("canary"), "\(text)")
         }
@@ -46,7 +49,7 @@ struct StoredSettingsTests {
     @Test("The place of cookies and their limits are read, and the default is off")
     func cookies() throws {
         func cookies(_ text: String) throws -> HTTPDNSClient.Configuration.Cookies {
-            try ConfigurationFile.settings("version: 1\nclient: { \(text) }", name: "/tmp/f.yaml")
+            try HTTPDNSConfigurationFile.settings("version: 1\nclient: { \(text) }", name: "/tmp/f.yaml")
                 .clientConfiguration(file: "/tmp/f.yaml").cookies
         }
         #expect(try cookies("") == .off && cookies("cookies: off") == .off)
@@ -59,7 +62,7 @@ struct StoredSettingsTests {
 
     @Test("Settings for inspection leave the file with cookies alone")
     func inspectedCookies() throws {
-        let settings = try ConfigurationFile.settings(
+        let settings = try HTTPDNSConfigurationFile.settings(
             "version: 1\nclient: { cookies: { file: jar, maximum: 70 } }",
             name: "/tmp/f.yaml"
         )
@@ -70,7 +73,7 @@ struct StoredSettingsTests {
     @Test("The settings of the response cache are read, and the default is none")
     func responseCache() throws {
         func cache(_ text: String) throws -> ResponseCacheSettings? {
-            try ConfigurationFile.settings("version: 1\nclient: { \(text) }", name: "/tmp/f.yaml").responseCache
+            try HTTPDNSConfigurationFile.settings("version: 1\nclient: { \(text) }", name: "/tmp/f.yaml").responseCache
         }
         #expect(try cache("") == nil && cache("response_cache: off") == nil)
         #expect(try cache("response_cache: memory") == ResponseCacheSettings())
@@ -90,7 +93,7 @@ struct StoredSettingsTests {
     @Test("A client opens the cache of its file, which settings for inspection leave alone")
     func openedCache() async throws {
         let folder = try TemporaryFolder()
-        let settings = try ConfigurationFile.settings(
+        let settings = try HTTPDNSConfigurationFile.settings(
             "version: 1\nclient: { response_cache: { folder: responses, maximum_entries: 7 } }",
             name: folder.path("f.yaml")
         )

@@ -83,9 +83,9 @@ struct Section: Sendable, CustomTestStringConvertible {
     }
 
     static let all: [Section] = {
-        let account = VendorCredential(account: "1")
-        let alibaba = AlibabaProvider.Configuration(name: "a", version: .v2, credential: account)
-        let tencent = TencentProvider.Configuration(name: "a", credential: account)
+        let account = HTTPDNSVendorCredential(account: "1")
+        let alibaba = HTTPDNSAlibabaProvider.Configuration(name: "a", version: .v2, credential: account)
+        let tencent = HTTPDNSTencentProvider.Configuration(name: "a", credential: account)
         return [
             // The file has the main settings of the resolver at its top level.
             Section("resolver", [.top, .resolver], HTTPDNSResolver.Configuration()),

@@ -26,7 +26,7 @@ struct SchemaTests {
     func vendors(name: String) throws {
         let text = try Repository.text("Examples/\(name).yaml")
         #expect(try schema.whyNot(YAMLDocument.read(text, file: "example")) == nil)
-        #expect(try ConfigurationFile.settings(text, name: "example.yaml").providers.map(\.name) == [name])
+        #expect(try HTTPDNSConfigurationFile.settings(text, name: "example.yaml").providers.map(\.name) == [name])
     }
 
     @Test(
@@ -165,7 +165,9 @@ struct SchemaTests {
     )
     func bad(text: String) throws {
         let text = text.hasPrefix("version") || text == "{}" ? text : "version: 1\n\(text)\n"
-        #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.settings(text, name: "f.yaml") }
+        #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
+        }
         #expect(try schema.whyNot(YAMLDocument.read(text, file: "f.yaml")) != nil)
     }
 
@@ -271,7 +273,7 @@ struct ReferenceTests {
         arguments: try Repository.examples(of: ["yaml", "json", "hosts"])
     )
     func examples(example: Example) throws {
-        _ = try ConfigurationFile.settings(example.text, name: "example." + example.language)
+        _ = try HTTPDNSConfigurationFile.settings(example.text, name: "example." + example.language)
     }
 
     @Test("The reference names every key and value")

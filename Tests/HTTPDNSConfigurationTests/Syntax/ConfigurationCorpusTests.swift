@@ -17,7 +17,7 @@ struct ConfigurationCorpusTests {
         var refused = 0
         for (name, octets) in try Repository.corpus("mappings-file") {
             do {
-                _ = try ConfigurationFile.settings(try FileContents.text(octets, file: "f.yaml"), name: "f.yaml")
+                _ = try HTTPDNSConfigurationFile.settings(try FileContents.text(octets, file: "f.yaml"), name: "f.yaml")
                 read += 1
             } catch {
                 refused += 1

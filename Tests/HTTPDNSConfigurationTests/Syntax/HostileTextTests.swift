@@ -22,7 +22,7 @@ struct HostileTextTests {
     /// Whether the text was read; every failure must have a place and words.
     private func isRead(_ text: String) -> Bool {
         do {
-            _ = try ConfigurationFile.settings(text, name: "f.yaml")
+            _ = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
             return true
         } catch {
             #expect(!error.issues.isEmpty)
@@ -66,8 +66,8 @@ struct HostileTextTests {
             let aliases = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
             text += "? &a\(level) [\(aliases)]\n: x\n"
         }
-        let error = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.settings(text, name: "f.yaml")
+        let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         }
         let first = try #require(error?.issues.first)
         #expect(first.location.line == 3)
@@ -83,7 +83,9 @@ struct HostileTextTests {
     @Test("An alias is refused wherever libyaml sees one", arguments: hiddenAliases)
     func hiddenAlias(text: String) throws {
         let error = try #require(
-            #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.settings(text, name: "f.yaml") }
+            #expect(throws: HTTPDNSConfigurationFileError.self) {
+                try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
+            }
         )
         #expect(error.issues.count == 1)
         #expect(error.description.contains("is a YAML alias; anchors and aliases are not supported"), "\(error)")
@@ -100,8 +102,8 @@ struct HostileTextTests {
             ? "{ x: \"\n#\", a0: &a0 [x, x], \(levels.joined(separator: ", ")) }"
             : "version: 1 # x\(lineEnd)a0: &a0 [x, x]\(lineEnd)\(levels.joined(separator: lineEnd))\n"
         let start = ProcessState.threadTime()
-        _ = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.settings(text, name: "f.yaml")
+        _ = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         }
         let time = ProcessState.threadTime() - start
         #expect(time < .seconds(1), "\(time)")
@@ -116,8 +118,8 @@ struct HostileTextTests {
         ]
     )
     func nesting(text: String) throws {
-        let error = #expect(throws: ConfigurationFileError.self) {
-            try ConfigurationFile.settings(text, name: "f.yaml")
+        let error = #expect(throws: HTTPDNSConfigurationFileError.self) {
+            try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         }
         #expect(error?.description.contains("nested") == true)
     }
@@ -125,7 +127,7 @@ struct HostileTextTests {
     @Test("Stars and ampersands in comments and values are not mistaken for aliases")
     func stars() throws {
         let text = "# *x and &x\nversion: 1  # R&D, *.shop\nmappings: { \"*.x\": system }\n"
-        #expect(try ConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)
+        #expect(try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)
     }
 }
 #endif

@@ -27,7 +27,7 @@ struct ConfigurationWatcherTests {
     }
 
     private let file = ScriptedFile("one")
-    private let clock = ManualClock()
+    private let clock = HTTPDNSManualClock()
     private let reports = ReportList()
 
     private func watcher(
@@ -36,7 +36,7 @@ struct ConfigurationWatcherTests {
         noting steps: Steps = Steps()
     ) -> ConfigurationWatcher<String> {
         // Each function takes longer than a stretch of work.
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         @Sendable func note(_ step: String) {
             time.advance(by: .microseconds(250))
             steps.note(step)
@@ -110,7 +110,7 @@ struct ConfigurationWatcherTests {
 
     /// A clock that is looked at, right after a look at the file has ended, by somebody who then moves a new file into place.
     private final class BusyClock: TimeSource {
-        private let clock = ManualClock()
+        private let clock = HTTPDNSManualClock()
         private let file: ScriptedFile
         private let isMoved = Lock(false)
 

@@ -208,7 +208,9 @@ struct FollowedFileTests {
     /// A provider whose settings changed is replaced.
     @Test("A reload keeps a provider whose settings are the same, in any order")
     func providers() throws {
-        func settings(_ text: String) throws -> FileSettings { try ConfigurationFile.settings(text, name: "f.yaml") }
+        func settings(_ text: String) throws -> FileSettings {
+            try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
+        }
         let one = "  one: { kind: doh, url: https://192.0.2.53/dns-query }\n"
         let two = "  two: { kind: doh, url: https://192.0.2.54/dns-query }\n"
         var live = LiveProviders()
@@ -285,15 +287,17 @@ struct FollowedFileTests {
         let text = (name == "hosts" ? "" : "version: 1\nmappings:\n") + lines.joined(separator: "\n") + "\n"
         let pace = WorkPace(work: .zero, rest: { pauses.withLock { $0 += 1 } })
         try pace.run {
-            var mappings: HTTPDNSMappings? = try HTTPDNSMappings(ConfigurationFile.settings(text, name: name).mappings)
+            var mappings: HTTPDNSMappings? = try HTTPDNSMappings(
+                HTTPDNSConfigurationFile.settings(text, name: name).mappings
+            )
             #expect(count() >= 3 * lines.count)
             let before = count()
             HTTPDNSMappings.free(mappings.take())
             #expect(count() - before >= lines.count)
         }
-        _ = try ConfigurationFile.settings(text, name: name)
+        _ = try HTTPDNSConfigurationFile.settings(text, name: name)
         let after = count()
-        _ = try ConfigurationFile.settings(text, name: name)
+        _ = try HTTPDNSConfigurationFile.settings(text, name: name)
         #expect(count() == after, "other work goes on without a pause")
     }
 

@@ -65,7 +65,7 @@ final class ScriptedFile: WatchedFile, FileEvents {
 
     func sight() -> FileStatus { state.withLock { $0.sight } }
 
-    func read() throws(ConfigurationFileError) -> WatchedFileReading {
+    func read() throws(HTTPDNSConfigurationFileError) -> WatchedFileReading {
         let (content, sight) = state.withLock { state in
             state.reads += 1
             return (state.content, state.sight)
@@ -75,7 +75,7 @@ final class ScriptedFile: WatchedFile, FileEvents {
     }
 
     /// The error about a file that is not there.
-    private static var missing: ConfigurationFileError {
+    private static var missing: HTTPDNSConfigurationFileError {
         do {
             _ = try LocalFile("/nowhere/f").read()
             preconditionFailure("there is a file /nowhere/f")

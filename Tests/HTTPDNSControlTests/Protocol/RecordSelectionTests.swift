@@ -5,12 +5,12 @@ import Foundation
 import HTTPDNS
 import HTTPDNSControl
 import HTTPDNSCore
-import HTTPDNSTrafficMonitor
+import HTTPDNSMonitor
 import Testing
 
 @Suite("The selection of records")
 struct RecordSelectionTests {
-    typealias Record = HTTPDNSClient.TrafficMonitor.Record
+    typealias Record = HTTPDNSTrafficMonitor.Record
 
     /// Returns a record, as a monitor writes it.
     private func record(

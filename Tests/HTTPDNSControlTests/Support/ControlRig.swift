@@ -14,15 +14,15 @@ import ServerRig
 /// `one.test` is at 203.0.113.1 for 30 s by the provider, and `map.test` mapped to 203.0.113.7.
 final class ControlRig: Sendable {
     let folder: TemporaryFolder
-    let clock = ManualClock()
-    let provider: ScriptedProvider
+    let clock = HTTPDNSManualClock()
+    let provider: HTTPDNSScriptedProvider
     let client: HTTPDNSClient
 
     var path: String { folder.path("control.sock") }
 
     init() async throws {
         folder = try TemporaryFolder()
-        provider = ScriptedProvider(
+        provider = HTTPDNSScriptedProvider(
             scripts: [
                 try HTTPDNSName("one.test"): .answer(
                     .addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(30))
@@ -41,7 +41,9 @@ final class ControlRig: Sendable {
         client = try await HTTPDNSClient(configuration: configuration)
     }
 
-    func open() throws -> ControlSocket { try ControlSocket(client: client, path: path, timeSource: clock) }
+    func open() throws -> HTTPDNSControlSocket {
+        try HTTPDNSControlSocket(client: client, path: path, timeSource: clock)
+    }
 
     func call() throws -> ControlCall { try ControlCall(path: path) }
 }

@@ -40,8 +40,8 @@ struct LiveStressTests {
         let systemAddress = HTTPDNSAddress(v4: 203, 0, 113, 255)
         let system = ScriptedSystemResolver()
         for host in [mapped, routed] { system.answer(.success([systemAddress]), for: host) }
-        @Sendable func provider(_ number: UInt8) -> ScriptedProvider {
-            let provider = ScriptedProvider(name: "doh")
+        @Sendable func provider(_ number: UInt8) -> HTTPDNSScriptedProvider {
+            let provider = HTTPDNSScriptedProvider(name: "doh")
             let address = HTTPDNSAddress(v4: 198, 51, 100, number)
             provider.answer(.answer(.addresses([address], timeToLive: .seconds(60))), for: routed)
             return provider

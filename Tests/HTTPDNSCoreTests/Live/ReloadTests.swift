@@ -115,7 +115,7 @@ struct ReloadTests {
                 $0.cache.staleAfter = .seconds(1)
             },
             Change(testDescription: "a provider more, which no route names", keeps: (true, true)) {
-                $0.providers.append(ScriptedProvider(name: "new"))
+                $0.providers.append(HTTPDNSScriptedProvider(name: "new"))
             },
             Change(testDescription: "a route about another name", keeps: (true, true)) {
                 $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("pay.shop.test")), .system))
@@ -153,15 +153,15 @@ struct ReloadTests {
                 $0.internalZones = [try HTTPDNSName("lab.test")]
             },
             Change(testDescription: "a provider more in one route", keeps: (true, true)) {
-                $0.providers.append(ScriptedProvider(name: "new"))
+                $0.providers.append(HTTPDNSScriptedProvider(name: "new"))
                 $0.routes[0].action = .providers(["new", "doh"], fallback: .none)
             },
             Change(testDescription: "one route's provider", keeps: (false, true)) {
-                $0.providers.append(ScriptedProvider(name: "new"))
+                $0.providers.append(HTTPDNSScriptedProvider(name: "new"))
                 $0.routes[0].action = .providers(["new"], fallback: .none)
             },
             Change(testDescription: "another provider of the same name", keeps: (false, false)) {
-                $0.providers = [ScriptedProvider(name: "doh", timeSource: ManualClock())]
+                $0.providers = [HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock())]
             },
         ]
     )
@@ -320,7 +320,7 @@ struct ReloadTests {
     @Test("A lookup in flight ends by its old settings, and later lookups do not join it")
     func flights() async throws {
         let fixture = try fixture()
-        let fresh = ScriptedProvider(name: "doh", timeSource: ManualClock())
+        let fresh = HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock())
         let host = try HTTPDNSName("img.shop.test")
         fresh.answer(.answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .seconds(60))), for: host)
         fixture.provider.hold()
@@ -362,7 +362,9 @@ struct ReloadTests {
         fixture.provider.hold()
         let early = Task { try await fixture.resolve("img.shop.test") }
         await fixture.provider.queries(atLeast: 1)
-        _ = try reload(fixture) { $0.providers = [ScriptedProvider(name: "doh", timeSource: ManualClock())] }
+        _ = try reload(fixture) {
+            $0.providers = [HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock())]
+        }
         await fixture.resolver.shutdown()
         #expect(fixture.provider.isShutDown)
         await #expect(throws: HTTPDNSResolver.Error.self) { try await early.value }
@@ -391,7 +393,7 @@ struct ReloadTests {
         #expect(fixture.resolver.providerHealth.map(\.queries) == before)
         #expect(fixture.resolver.counters.providers["doh"]?.failures.isEmpty == false)
         _ = try reload(fixture) {
-            $0.providers = [ScriptedProvider(name: "doh", timeSource: ManualClock()), $0.providers[1]]
+            $0.providers = [HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock()), $0.providers[1]]
         }
         #expect(!isResting(), "another provider of that name begins with no record")
         #expect(fixture.resolver.providerHealth.map(\.queries)[1] == before[1])
@@ -410,25 +412,27 @@ struct ReloadTests {
         #expect(try json(nil).isEquivalent(to: json(nil)))
         #expect(try !json(nil).isEquivalent(to: doh()))
         func alibaba(
-            _ change: (inout AlibabaProvider.Configuration) -> Void = { _ in }
-        ) throws -> AlibabaProvider {
-            var settings = AlibabaProvider.Configuration(
+            _ change: (inout HTTPDNSAlibabaProvider.Configuration) -> Void = { _ in }
+        ) throws -> HTTPDNSAlibabaProvider {
+            var settings = HTTPDNSAlibabaProvider.Configuration(
                 name: "p",
                 version: .v2,
-                credential: VendorCredential(account: "100000")
+                credential: HTTPDNSVendorCredential(account: "100000")
             )
             settings.addressStore = HTTPDNSDiskStore(path: "/nowhere/addresses")
             change(&settings)
-            return try AlibabaProvider(settings)
+            return try HTTPDNSAlibabaProvider(settings)
         }
         let secret = HTTPDNSSecret { "abc" }
-        func tencent(_ change: (inout TencentProvider.Configuration) -> Void = { _ in }) throws -> TencentProvider {
-            var settings = TencentProvider.Configuration(
+        func tencent(_ change: (inout HTTPDNSTencentProvider.Configuration) -> Void = { _ in }) throws
+            -> HTTPDNSTencentProvider
+        {
+            var settings = HTTPDNSTencentProvider.Configuration(
                 name: "p",
-                credential: VendorCredential(account: "1", secret: secret)
+                credential: HTTPDNSVendorCredential(account: "1", secret: secret)
             )
             change(&settings)
-            return try TencentProvider(settings)
+            return try HTTPDNSTencentProvider(settings)
         }
         #expect(try alibaba().isEquivalent(to: alibaba()) && tencent().isEquivalent(to: tencent()))
         #expect(try !alibaba().isEquivalent(to: tencent()) && !alibaba().isEquivalent(to: doh()))
@@ -438,7 +442,7 @@ struct ReloadTests {
             { $0.bootstrap = [HTTPDNSAddress(v4: 192, 0, 2, 1)] }, { $0.addressStore = nil },
             { $0.addressStore = HTTPDNSDiskStore(path: "/nowhere/else") }, { $0.answerScope = .private },
             { $0.trustRoots = .file("/a") },
-        ] as [(inout AlibabaProvider.Configuration) -> Void] {
+        ] as [(inout HTTPDNSAlibabaProvider.Configuration) -> Void] {
             #expect(try !alibaba().isEquivalent(to: alibaba(change)))
         }
         for change in [
@@ -447,15 +451,15 @@ struct ReloadTests {
             { $0.url = "https://192.0.2.1" }, { $0.bootstrap = [HTTPDNSAddress(v4: 192, 0, 2, 1)] },
             { $0.sendsExpiry = false }, { $0.encryptsClientSubnet = false }, { $0.accountRefusalStatuses = [403] },
             { $0.discoversAddresses = false }, { $0.answerScope = .private }, { $0.trustRoots = .file("/a") },
-        ] as [(inout TencentProvider.Configuration) -> Void] {
+        ] as [(inout HTTPDNSTencentProvider.Configuration) -> Void] {
             #expect(try !tencent().isEquivalent(to: tencent(change)))
         }
         #expect(HTTPDNSSecret.file("/a").isSame(as: .file("/a")) && !HTTPDNSSecret.file("/a").isSame(as: .file("/b")))
         #expect(!HTTPDNSSecret { "a" }.isSame(as: HTTPDNSSecret { "a" }))
         let closure = HTTPDNSSecret { "a" }
         #expect(closure.isSame(as: closure) && !closure.isSame(as: .file("/a")))
-        let scripted = ScriptedProvider()
-        #expect(scripted.isEquivalent(to: scripted) && !scripted.isEquivalent(to: ScriptedProvider()))
+        let scripted = HTTPDNSScriptedProvider()
+        #expect(scripted.isEquivalent(to: scripted) && !scripted.isEquivalent(to: HTTPDNSScriptedProvider()))
     }
 
     @Test("Settings that need a restart are named, and the others take effect")

@@ -18,12 +18,12 @@ struct SharedProviderTests {
         return settings
     }
 
-    private func provider(_ name: String = "doh", _ last: UInt8 = 1) throws -> ScriptedProvider {
+    private func provider(_ name: String = "doh", _ last: UInt8 = 1) throws -> HTTPDNSScriptedProvider {
         let answer = HTTPDNSProviderAnswer.addresses(
             [HTTPDNSAddress(v4: 203, 0, 113, last)],
             timeToLive: .zero
         )
-        return ScriptedProvider(name: name, scripts: [try HTTPDNSName("img.test"): .answer(answer)])
+        return HTTPDNSScriptedProvider(name: name, scripts: [try HTTPDNSName("img.test"): .answer(answer)])
     }
 
     private func resolve(_ resolver: HTTPDNSResolver) async throws -> String? {
@@ -31,7 +31,7 @@ struct SharedProviderTests {
         return try await resolver.resolve(query).addresses.first
     }
 
-    private func isShutDown(_ provider: ScriptedProvider) async -> Bool {
+    private func isShutDown(_ provider: HTTPDNSScriptedProvider) async -> Bool {
         while !provider.isShutDown, !Task.isCancelled { await Task.yield() }
         return provider.isShutDown
     }

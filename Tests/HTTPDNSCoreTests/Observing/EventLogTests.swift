@@ -12,7 +12,7 @@ struct EventLogTests {
     private let log = RecordedLog()
 
     private func observation(_ level: Logger.Level) -> ResolverObservation {
-        ResolverObservation(providers: [], timeSource: ManualClock(), logger: log.logger(level))
+        ResolverObservation(providers: [], timeSource: HTTPDNSManualClock(), logger: log.logger(level))
     }
 
     /// The lines report quarantine, store, reload and switch.
@@ -49,7 +49,7 @@ struct EventLogTests {
     func unknownDomain() async throws {
         var configuration = HTTPDNSResolver.Configuration()
         configuration.logger = log.logger(.info)
-        configuration.providers = [ScriptedProvider()]
+        configuration.providers = [HTTPDNSScriptedProvider()]
         configuration.routes = [
             HTTPDNSRoute(.any, .providers(["scripted"], fallback: .none)),
             HTTPDNSRoute(try .init("*.own"), .providers(["scripted"], fallback: .none)),

@@ -7,7 +7,7 @@ import HTTPDNSTesting
 import Testing
 
 struct ResolverEventsTests {
-    private let observation = ResolverObservation(providers: [], timeSource: ManualClock(), logger: nil)
+    private let observation = ResolverObservation(providers: [], timeSource: HTTPDNSManualClock(), logger: nil)
 
     private func tell(_ numbers: Range<Int>) {
         for number in numbers { observation.tell(.evicted) { $0.count = number } }

@@ -9,12 +9,15 @@ import Testing
 
 @Suite("Counters by route")
 struct RouteCountersTests {
-    private let clock = ManualClock()
-    private let provider: ScriptedProvider
+    private let clock = HTTPDNSManualClock()
+    private let provider: HTTPDNSScriptedProvider
 
     init() throws {
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(30))
-        provider = ScriptedProvider(scripts: [try HTTPDNSName("a.shop.test"): .answer(answer)], timeSource: clock)
+        provider = HTTPDNSScriptedProvider(
+            scripts: [try HTTPDNSName("a.shop.test"): .answer(answer)],
+            timeSource: clock
+        )
     }
 
     private func settings() throws -> HTTPDNSResolver.Configuration {

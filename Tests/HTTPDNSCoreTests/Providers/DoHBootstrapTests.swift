@@ -187,7 +187,7 @@ struct DoHBootstrapTests {
 
     @Test("Each address has an equal share of the time left, and the last one all of it")
     func shares() async throws {
-        let time = Lock<ManualClock?>(nil)
+        let time = Lock<HTTPDNSManualClock?>(nil)
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in
             time.withLock { $0 }?.advance(by: .milliseconds(600))
             throw Self.failure(.timedOut)
@@ -204,7 +204,7 @@ struct DoHBootstrapTests {
 
     @Test("No address is asked after the time limit")
     func timeLimit() async throws {
-        let time = Lock<ManualClock?>(nil)
+        let time = Lock<HTTPDNSManualClock?>(nil)
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in
             time.withLock { $0 }?.advance(by: .seconds(3))
             throw Self.failure(.timedOut)

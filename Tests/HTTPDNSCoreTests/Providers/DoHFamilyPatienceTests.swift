@@ -11,10 +11,10 @@ import Testing
 @Suite("One family answers, the other is silent", .timeLimit(.minutes(10)))
 struct DoHFamilyPatienceTests {
     /// A service that says nothing about one type of record for as long as someone waits.
-    private func provider(silentAbout silent: DNSRecordType, on time: ManualClock) throws -> HTTPDNSDoHProvider {
+    private func provider(silentAbout silent: DNSRecordType, on time: HTTPDNSManualClock) throws -> HTTPDNSDoHProvider {
         let exchange = ScriptedExchange { sent in
             guard sent.question.type == silent else { return .loopback(to: sent) }
-            try await ManualClock().sleep(until: MonotonicTime(nanoseconds: .max))
+            try await HTTPDNSManualClock().sleep(until: MonotonicTime(nanoseconds: .max))
             throw CancellationError()
         }
         var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
@@ -28,7 +28,7 @@ struct DoHFamilyPatienceTests {
         arguments: [.a, .aaaa] as [DNSRecordType]
     )
     func givesUp(silent: DNSRecordType) async throws {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let provider = try provider(silentAbout: silent, on: time)
         let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .both, timeLimit: .seconds(3))
         async let answer = provider.resolve(query)
@@ -49,13 +49,13 @@ struct DoHFamilyPatienceTests {
         arguments: [.a, .aaaa] as [DNSRecordType]
     )
     func resolves(late: DNSRecordType) async throws {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let asked = Lock(0)
         let exchange = ScriptedExchange { sent in
             guard sent.question.type == late, asked.withLock({ count in (count, count += 1).0 }) == 0 else {
                 return .loopback(to: sent)
             }
-            try await ManualClock().sleep(until: MonotonicTime(nanoseconds: .max))
+            try await HTTPDNSManualClock().sleep(until: MonotonicTime(nanoseconds: .max))
             throw CancellationError()
         }
         var service = HTTPDNSDoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
@@ -84,7 +84,7 @@ struct DoHFamilyPatienceTests {
 
     @Test("Without an address the other family is awaited until the time limit")
     func keepsWaiting() async throws {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let gate = Meeting(of: 2)
         let exchange = ScriptedExchange { sent in
             guard sent.question.type == .aaaa else { return .message(to: sent) }
@@ -107,7 +107,7 @@ struct DoHFamilyPatienceTests {
 
     @Test("Canceling the wait for a silent family is a cancellation")
     func cancels() async throws {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let provider = try provider(silentAbout: .aaaa, on: time)
         let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .both, timeLimit: .seconds(3))
         let task = Task { try await provider.resolve(query) }

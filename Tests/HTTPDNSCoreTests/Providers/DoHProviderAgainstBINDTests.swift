@@ -145,7 +145,7 @@ struct DoHProviderAgainstBINDTests {
             try folder.replace("ca.pem", with: String(contentsOfFile: source, encoding: .utf8))
         }
         try write(rig.otherCertificateAuthorityFile)
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         let roots = HTTPDNSTrust.Roots.file(folder.path("ca.pem"))
         let provider = try HTTPDNSDoHProvider(
             HTTPDNSDoHProvider.Configuration(

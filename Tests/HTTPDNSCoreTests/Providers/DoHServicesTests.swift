@@ -137,10 +137,10 @@ struct DoHServicesTests {
     /// The addresses arrive immediately.
     @Test("Missing HTTPS records delay the addresses by 50 ms, not by the time limit")
     func silence() async throws {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let exchange = ScriptedExchange { sent in
             guard sent.question.type == .https else { return .loopback(to: sent) }
-            try await ManualClock().sleep(until: MonotonicTime(nanoseconds: .max))
+            try await HTTPDNSManualClock().sleep(until: MonotonicTime(nanoseconds: .max))
             throw CancellationError()
         }
         var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")

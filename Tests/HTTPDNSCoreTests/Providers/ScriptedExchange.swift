@@ -127,7 +127,7 @@ protocol ScriptedService {
 struct ScriptedDoHService: ScriptedService {
     let provider: any HTTPDNSProvider
     let exchange: ScriptedExchange
-    let time = ManualClock()
+    let time = HTTPDNSManualClock()
 
     init(
         url: String = "https://doh.test/dns-query",

@@ -7,9 +7,9 @@ import HTTPDNSTesting
 
 /// A resolver on a hand-driven clock, with scripted sources.
 struct ResolverFixture {
-    let time = ManualClock()
+    let time = HTTPDNSManualClock()
     let system = ScriptedSystemResolver()
-    let providers: [ScriptedProvider]
+    let providers: [HTTPDNSScriptedProvider]
     let resolver: HTTPDNSResolver
     /// The settings that it was made from.
     let settings: HTTPDNSResolver.Configuration
@@ -29,12 +29,12 @@ struct ResolverFixture {
     ) throws {
         // On a clock that nobody moves, so that the limits seen here are the resolver's and never the provider's own.
         providers = names.map {
-            ScriptedProvider(
+            HTTPDNSScriptedProvider(
                 name: $0,
                 answerScope: scope,
                 ignoresCancellation: ignoresCancellation,
                 batchLimit: batchLimit,
-                timeSource: ManualClock()
+                timeSource: HTTPDNSManualClock()
             )
         }
         var configuration = HTTPDNSResolver.Configuration()
@@ -52,7 +52,7 @@ struct ResolverFixture {
         )
     }
 
-    var provider: ScriptedProvider { providers[0] }
+    var provider: HTTPDNSScriptedProvider { providers[0] }
 
     func resolve(
         _ host: String,

@@ -28,7 +28,7 @@ struct ResolverStressTests {
     @Test("200 tasks on 50 names are all answered while everything changes")
     func everythingAtOnce() async throws {
         let hosts = try (0..<Self.names).map { try HTTPDNSName("n\($0).shop.test") }
-        let provider = ScriptedProvider(name: "doh")
+        let provider = HTTPDNSScriptedProvider(name: "doh")
         for (number, host) in hosts.enumerated() {
             let address = HTTPDNSAddress(v4: 203, 0, 113, UInt8(number))
             // From a life of nothing to one that outlasts the test.

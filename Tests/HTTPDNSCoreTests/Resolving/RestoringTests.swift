@@ -318,7 +318,7 @@ struct RestoringTests {
 
     @Test("A change is saved 30 s later, and not once for each answer")
     func savesLater() async throws {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let store = MemoryStore { time.now() }
         let fixture = try fixture(store) { $0.timeSource = time }
         var listener = fixture.resolver.listener

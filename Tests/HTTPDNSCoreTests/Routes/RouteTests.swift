@@ -10,7 +10,7 @@ import Testing
 struct RouteTests {
     private func resolver(_ routes: [HTTPDNSRoute], providers: [String] = ["a", "b"]) throws -> HTTPDNSResolver {
         var configuration = HTTPDNSResolver.Configuration()
-        configuration.providers = providers.map { ScriptedProvider(name: $0) }
+        configuration.providers = providers.map { HTTPDNSScriptedProvider(name: $0) }
         configuration.routes = routes
         return try HTTPDNSResolver(configuration, systemResolver: ScriptedSystemResolver())
     }
@@ -74,9 +74,9 @@ struct RouteTests {
     @Test("Contradictory settings are refused")
     func refusesSettings() throws {
         let cases: [(String, (inout HTTPDNSResolver.Configuration) throws -> Void)] = [
-            ("unique", { $0.providers = [ScriptedProvider(name: "a"), ScriptedProvider(name: "a")] }),
-            ("\"system\"", { $0.providers = [ScriptedProvider(name: "system")] }),
-            ("no name", { $0.providers = [ScriptedProvider(name: "")] }),
+            ("unique", { $0.providers = [HTTPDNSScriptedProvider(name: "a"), HTTPDNSScriptedProvider(name: "a")] }),
+            ("\"system\"", { $0.providers = [HTTPDNSScriptedProvider(name: "system")] }),
+            ("no name", { $0.providers = [HTTPDNSScriptedProvider(name: "")] }),
             ("cache.entries", { $0.cache.entries = 0 }), ("time limit", { $0.timeLimit = .zero }),
             (
                 "below",

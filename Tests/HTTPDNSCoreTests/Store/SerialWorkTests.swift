@@ -108,7 +108,7 @@ struct SerialWorkTests {
     @Test("A deadline ends the wait although the work hangs")
     func deadline() async throws {
         let threads = Threads()
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         let deadline = clock.now() + .seconds(30)
         let work = SerialWork(startThread: threads.start)
         let call = Task { try await work.run(until: deadline, on: clock) { 1 } }

@@ -23,7 +23,7 @@ struct KillSwitchTests {
     )
     func origins(off: HTTPDNSResolver.KillSwitch.Origin, on: HTTPDNSResolver.KillSwitch.Origin) {
         let operators: Set<HTTPDNSResolver.KillSwitch.Origin> = [.api, .socket]
-        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: ManualClock())
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: HTTPDNSManualClock())
         killSwitch.turnOff(by: off)
         #expect(!killSwitch.isOn && !killSwitch.isFullyOn)
         killSwitch.turnOn(by: on)
@@ -35,7 +35,7 @@ struct KillSwitchTests {
     /// A turn that changes nothing does not count.
     @Test("The kill switch is on by default, and each turn that changes it counts")
     func generations() throws {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: time)
         #expect(killSwitch.isOn && killSwitch.entries.isEmpty && killSwitch.generation == 0)
         let first = time.now()
@@ -86,7 +86,7 @@ struct KillSwitchTests {
         ]
     )
     func patterns(row: Case) throws {
-        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: ManualClock())
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: HTTPDNSManualClock())
         for text in row.off { killSwitch.turnOff(try pattern(text)) }
         let off = killSwitch.entry(
             for: try HTTPDNSName(row.host),
@@ -97,7 +97,7 @@ struct KillSwitchTests {
 
     @Test("A watcher is called once for each turn of the kill switch that changes it")
     func changes() throws {
-        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: ManualClock())
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: HTTPDNSManualClock())
         let seen = Lock<[String]>([])
         killSwitch.onChange { change in
             // Outside of all locks: it can be asked.

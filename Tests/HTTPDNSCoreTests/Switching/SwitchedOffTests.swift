@@ -308,7 +308,7 @@ private final class TurningClock: TimeSource {
         var hasTurned = false
     }
 
-    private let clock = ManualClock()
+    private let clock = HTTPDNSManualClock()
     private let state: Lock<State>
 
     init(at reading: Int) { state = Lock(State(left: reading)) }

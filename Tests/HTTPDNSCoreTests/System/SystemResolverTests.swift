@@ -12,7 +12,7 @@ private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 @Suite("System resolver", .timeLimit(.minutes(10)))
 struct SystemResolverTests {
     private let host: HTTPDNSName
-    private let time = ManualClock()
+    private let time = HTTPDNSManualClock()
 
     init() throws { host = try HTTPDNSName("one.test") }
 

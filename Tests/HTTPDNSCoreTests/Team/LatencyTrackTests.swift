@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Latencies, budgets and queues of a pool")
 struct LatencyTrackTests {
-    private let start = ManualClock().now()
+    private let start = HTTPDNSManualClock().now()
 
     @Test(
         "The 95th percentile is at most a quarter too high, and never too low",

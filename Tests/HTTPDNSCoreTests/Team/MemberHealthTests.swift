@@ -16,7 +16,7 @@ struct MemberHealthTests {
         private var lastQuery: UInt64 = 0
 
         init() {
-            now = ManualClock().now()
+            now = HTTPDNSManualClock().now()
             health = MemberHealth(hedgeAfter: .milliseconds(50), attemptLimit: .seconds(1), at: now)
         }
 

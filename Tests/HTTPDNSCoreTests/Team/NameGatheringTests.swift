@@ -9,14 +9,14 @@ import Testing
 
 @Suite("Concurrent lookups gathered into batches", .timeLimit(.minutes(10)))
 struct NameGatheringTests {
-    private let time = ManualClock()
+    private let time = HTTPDNSManualClock()
 
     private func hosts(_ count: Int) throws -> [HTTPDNSName] {
         try (0..<count).map { try HTTPDNSName("n\($0).test") }
     }
 
-    private func provider(_ limit: Int, known hosts: [HTTPDNSName]) -> ScriptedProvider {
-        let provider = ScriptedProvider(name: "ali", batchLimit: limit, timeSource: ManualClock())
+    private func provider(_ limit: Int, known hosts: [HTTPDNSName]) -> HTTPDNSScriptedProvider {
+        let provider = HTTPDNSScriptedProvider(name: "ali", batchLimit: limit, timeSource: HTTPDNSManualClock())
         for host in hosts { provider.answer(.known, for: host) }
         return provider
     }
@@ -27,7 +27,7 @@ struct NameGatheringTests {
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: perSecond)],
             hedgeAfter: .milliseconds(50),
             attemptLimit: .seconds(1),
-            timeSource: ManualClock(),
+            timeSource: HTTPDNSManualClock(),
             gatheringTime: time,
             random: { $0 - 1 }
         )
@@ -43,14 +43,14 @@ struct NameGatheringTests {
                 ProviderPool.PoolAttempt(
                     providers: ["ali"],
                     query: HTTPDNSProviderQuery(host: host, families: families, timeLimit: .zero),
-                    deadline: ManualClock().now() + .seconds(3)
+                    deadline: HTTPDNSManualClock().now() + .seconds(3)
                 )
             )
         }
     }
 
     /// Lets the first names of so many queries have waited, once those are complete.
-    private func passWindow(_ provider: ScriptedProvider, queries: Int, leaders: Int) async {
+    private func passWindow(_ provider: HTTPDNSScriptedProvider, queries: Int, leaders: Int) async {
         await provider.queries(atLeast: queries)
         await time.sleepers(atLeast: leaders)
         time.advance(by: NameGathering.window)
@@ -138,7 +138,7 @@ struct NameGatheringTests {
     @Test("One name that the service refuses does not fail the others of its query")
     func refusedName() async throws {
         struct Picky: HTTPDNSProvider {
-            let inner: ScriptedProvider
+            let inner: HTTPDNSScriptedProvider
             let bad: HTTPDNSName
             var name: String { inner.name }
             var batchLimit: Int { inner.batchLimit }

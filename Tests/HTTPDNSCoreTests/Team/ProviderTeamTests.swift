@@ -216,11 +216,11 @@ struct ProviderTeamTests {
         let names = ["a", "b", "c"]
         let hosts = try (0..<40).map { try HTTPDNSName("n\($0).test") }
         var random = SplitMix(seed: 42)
-        let providers = names.map { ScriptedProvider(name: $0) }
+        let providers = names.map { HTTPDNSScriptedProvider(name: $0) }
         for provider in providers {
             provider.delay(by: .milliseconds(2))
             for host in hosts {
-                let scripts: [ScriptedProvider.Script?] = [
+                let scripts: [HTTPDNSScriptedProvider.Script?] = [
                     .known, .known, .silence, nil, .failure(.unavailable),
                     .failure(HTTPDNSProviderError(code: .serverFailure, message: "SERVFAIL")),
                 ]

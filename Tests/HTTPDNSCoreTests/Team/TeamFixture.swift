@@ -9,8 +9,8 @@ import ServerRig
 
 /// A team of scripted providers on one hand-driven clock.
 struct TeamFixture {
-    let time = ManualClock()
-    let providers: [ScriptedProvider]
+    let time = HTTPDNSManualClock()
+    let providers: [HTTPDNSScriptedProvider]
     let team: ProviderPool
     private let journal: Journal<AttemptReport>
 
@@ -24,7 +24,7 @@ struct TeamFixture {
         let time = time
         let journal = Journal<AttemptReport>()
         providers = names.map {
-            ScriptedProvider(
+            HTTPDNSScriptedProvider(
                 name: $0,
                 ignoresCancellation: ignoresCancellation,
                 batchLimit: batchLimit,
@@ -45,7 +45,7 @@ struct TeamFixture {
 
     var reports: [AttemptReport] { journal.all }
 
-    func say(_ script: ScriptedProvider.Script?, about host: String = "img.test", at index: Int) throws {
+    func say(_ script: HTTPDNSScriptedProvider.Script?, about host: String = "img.test", at index: Int) throws {
         try providers[index].answer(script, for: HTTPDNSName(host))
     }
 
@@ -63,8 +63,8 @@ struct TeamFixture {
     }
 }
 
-extension ScriptedProvider.Script {
-    static let known = ScriptedProvider.Script.answer(
+extension HTTPDNSScriptedProvider.Script {
+    static let known = HTTPDNSScriptedProvider.Script.answer(
         .addresses([HTTPDNSAddress(v4: 203, 0, 113, 7)], timeToLive: .seconds(60))
     )
 }

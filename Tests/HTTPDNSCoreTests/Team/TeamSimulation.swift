@@ -42,13 +42,13 @@ struct TeamSimulation {
         hedgeAfter: Duration = .milliseconds(50),
         attemptLimit: Duration = .seconds(1)
     ) {
-        let start = ManualClock().now()
+        let start = HTTPDNSManualClock().now()
         self.start = start
         now = start
         self.behaviours = Dictionary(uniqueKeysWithValues: behaviours)
         let members = behaviours.map { name, _ in
             PooledProvider(
-                ScriptedProvider(name: name),
+                HTTPDNSScriptedProvider(name: name),
                 limits: limits[name] ?? HTTPDNSResolver.Configuration.ProviderLimits(),
                 hedgeAfter: hedgeAfter,
                 attemptLimit: attemptLimit,

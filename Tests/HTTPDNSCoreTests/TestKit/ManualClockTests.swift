@@ -9,7 +9,7 @@ import Testing
 struct ManualClockTests {
     @Test("The clock stands still until it is moved, and never goes back")
     func moves() {
-        let time = ManualClock(start: MonotonicTime(nanoseconds: 5))
+        let time = HTTPDNSManualClock(start: MonotonicTime(nanoseconds: 5))
         #expect(time.now() == MonotonicTime(nanoseconds: 5))
         time.advance(by: .nanoseconds(7))
         time.advance(by: .seconds(-1))
@@ -18,7 +18,7 @@ struct ManualClockTests {
 
     @Test("A sleeper wakes at its deadline and not before")
     func wakes() async throws {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let start = time.now()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for number in [3, 1, 2] {
@@ -41,7 +41,7 @@ struct ManualClockTests {
 
     @Test("A canceled sleeper ends immediately, and leaves the clock")
     func cancels() async {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let task = Task { try await time.sleep(until: time.now() + .seconds(1)) }
         await time.sleepers(atLeast: 1)
         task.cancel()
@@ -52,7 +52,7 @@ struct ManualClockTests {
     /// The clock has no sleeper, so nothing else can end the wait. The wait has begun or begins when it is canceled.
     @Test("A canceled wait for sleepers ends immediately", .timeLimit(.minutes(10)), arguments: [false, true])
     func cancelsWatchers(hasBegun: Bool) async {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let (begins, beginning) = AsyncStream.makeStream(of: Void.self)
         let task = Task {
             if hasBegun { beginning.finish() }

@@ -17,14 +17,14 @@ struct ProviderCompatibilityTests {
 
     /// A provider that keeps the contract but for what `bend` changes about it.
     private struct BentProvider: HTTPDNSProvider {
-        let inner: ScriptedProvider
+        let inner: HTTPDNSScriptedProvider
         var name: String { inner.name }
         var answerScope: HTTPDNSAddressPolicy.Scope { inner.answerScope }
-        let bend: @Sendable (ScriptedProvider, HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer
+        let bend: @Sendable (HTTPDNSScriptedProvider, HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer
         /// Nil leaves batches to the default.
         var bendBatch:
             (
-                @Sendable (ScriptedProvider, HTTPDNSProviderQuery, [HTTPDNSName]) async throws -> [HTTPDNSName:
+                @Sendable (HTTPDNSScriptedProvider, HTTPDNSProviderQuery, [HTTPDNSName]) async throws -> [HTTPDNSName:
                     HTTPDNSProviderAnswer]
             )?
         var batchLimit: Int { bendBatch == nil ? 1 : inner.batchLimit }
@@ -52,7 +52,7 @@ struct ProviderCompatibilityTests {
     }
 
     private typealias BatchBend =
-        @Sendable (ScriptedProvider, HTTPDNSProviderQuery, [HTTPDNSName]) async throws -> [HTTPDNSName:
+        @Sendable (HTTPDNSScriptedProvider, HTTPDNSProviderQuery, [HTTPDNSName]) async throws -> [HTTPDNSName:
         HTTPDNSProviderAnswer]
 
     private func violations(
@@ -61,23 +61,25 @@ struct ProviderCompatibilityTests {
         batchLimit: Int = 1,
         keepsTimeLimits: Bool = true,
         patience: Duration? = nil,
-        bend: @escaping @Sendable (ScriptedProvider, HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer = {
-            try await $0.resolve($1)
-        },
+        bend:
+            @escaping @Sendable (HTTPDNSScriptedProvider, HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer =
+            {
+                try await $0.resolve($1)
+            },
         bendBatch: BatchBend? = nil
     ) async throws -> [String] {
         let silent = try HTTPDNSName("silent.test")
         let dual = try HTTPDNSName("dual.test")
         let single = try HTTPDNSName("v4.test")
         let addresses = addresses
-        var fixture = ProviderCompatibility.Fixture(
+        var fixture = HTTPDNSProviderCompatibility.Fixture(
             dualStackName: dual,
             dualStackAddresses: addresses,
             v4OnlyName: single,
             unknownName: try HTTPDNSName("unknown.test"),
             silentName: silent
         ) {
-            let inner = ScriptedProvider(
+            let inner = HTTPDNSScriptedProvider(
                 name: name,
                 scripts: [
                     dual: .answer(.addresses(addresses, timeToLive: .seconds(60))),
@@ -94,7 +96,7 @@ struct ProviderCompatibilityTests {
         // A provider that breaks a rule about time never comes back; one that keeps them has ten seconds on a busy machine.
         if ignoresCancellation { fixture.gracePeriod = .milliseconds(100) }
         if let patience { fixture.gracePeriod = patience }
-        return await ProviderCompatibility(fixture).violations().map(\.rule)
+        return await HTTPDNSProviderCompatibility(fixture).violations().map(\.rule)
     }
 
     @Test("A provider that keeps the contract passes")
@@ -118,14 +120,14 @@ struct ProviderCompatibilityTests {
         let dual = try HTTPDNSName("dual.test")
         let single = try HTTPDNSName("v4.test")
         let table = [dual: addresses, single: [addresses[0]]]
-        let fixture = ProviderCompatibility.Fixture(
+        let fixture = HTTPDNSProviderCompatibility.Fixture(
             dualStackName: dual,
             dualStackAddresses: addresses,
             v4OnlyName: single,
             unknownName: try HTTPDNSName("unknown.test"),
             silentName: nil
         ) { Table(addresses: table) }
-        #expect(await ProviderCompatibility(fixture).violations().isEmpty)
+        #expect(await HTTPDNSProviderCompatibility(fixture).violations().isEmpty)
     }
 
     @Test("A provider that ends only when canceled passes if the suite permits that")
@@ -313,7 +315,7 @@ struct ProviderCompatibilityTests {
     @Test("A provider that allows no name in a batch is detected")
     func findsEmptyBatches() async throws {
         struct Empty: HTTPDNSProvider {
-            let inner: ScriptedProvider
+            let inner: HTTPDNSScriptedProvider
             var name: String { inner.name }
             var answerScope: HTTPDNSAddressPolicy.Scope { inner.answerScope }
             var batchLimit: Int { 0 }
@@ -323,14 +325,16 @@ struct ProviderCompatibilityTests {
             func shutdown() async { await inner.shutdown() }
         }
         let name = try HTTPDNSName("dual.test")
-        let fixture = ProviderCompatibility.Fixture(
+        let fixture = HTTPDNSProviderCompatibility.Fixture(
             dualStackName: name,
             dualStackAddresses: [],
             v4OnlyName: name,
             unknownName: name,
             silentName: name
-        ) { Empty(inner: ScriptedProvider()) }
-        #expect(await ProviderCompatibility(fixture).allowsBatches(Empty(inner: ScriptedProvider())) != nil)
-        #expect(await ProviderCompatibility(fixture).allowsBatches(ScriptedProvider()) == nil)
+        ) { Empty(inner: HTTPDNSScriptedProvider()) }
+        #expect(
+            await HTTPDNSProviderCompatibility(fixture).allowsBatches(Empty(inner: HTTPDNSScriptedProvider())) != nil
+        )
+        #expect(await HTTPDNSProviderCompatibility(fixture).allowsBatches(HTTPDNSScriptedProvider()) == nil)
     }
 }

@@ -13,9 +13,9 @@ enum AlibabaAccount {
 
     /// What a client may be set to.
     struct Client: Sendable, CustomTestStringConvertible {
-        var version = AlibabaProvider.Version.v2
+        var version = HTTPDNSAlibabaProvider.Version.v2
         var isSigned = false
-        var encryption: AlibabaProvider.Encryption?
+        var encryption: HTTPDNSAlibabaProvider.Encryption?
 
         var testDescription: String {
             "\(version)\(isSigned ? " signed" : "")\(encryption.map { " \($0)" } ?? "")"
@@ -34,12 +34,12 @@ enum AlibabaAccount {
             _ url: String,
             secret: String = AlibabaAccount.secret,
             key: String = AlibabaAccount.key,
-            _ settings: (inout AlibabaProvider.Configuration) -> Void = { _ in }
-        ) throws -> AlibabaProvider {
-            var configuration = AlibabaProvider.Configuration(
+            _ settings: (inout HTTPDNSAlibabaProvider.Configuration) -> Void = { _ in }
+        ) throws -> HTTPDNSAlibabaProvider {
+            var configuration = HTTPDNSAlibabaProvider.Configuration(
                 name: "ali",
                 version: version,
-                credential: VendorCredential(
+                credential: HTTPDNSVendorCredential(
                     account: "123456",
                     secret: isSigned ? HTTPDNSSecret { secret } : nil,
                     encryptionKey: encryption.map { _ in HTTPDNSSecret { key } }
@@ -49,7 +49,7 @@ enum AlibabaAccount {
             configuration.url = url
             configuration.discoversAddresses = false
             settings(&configuration)
-            return try AlibabaProvider(configuration)
+            return try HTTPDNSAlibabaProvider(configuration)
         }
 
         /// The part `serve` for an account that wants what the client does.

@@ -106,8 +106,8 @@ extension OverTheNetwork {
             }
         }
 
-        @Test("A missing secret and an unknown secret are refused", arguments: AlibabaProvider.Version.allCases)
-        func unsigned(version: AlibabaProvider.Version) async throws {
+        @Test("A missing secret and an unknown secret are refused", arguments: HTTPDNSAlibabaProvider.Version.allCases)
+        func unsigned(version: HTTPDNSAlibabaProvider.Version) async throws {
             let signed = Client(version: version, isSigned: true)
             try await Serving.run(try signed.serve()) { serving in
                 let error = try await Client(version: version).provider(serving.url).outcome("v4.shop.test").failure
@@ -137,9 +137,9 @@ extension OverTheNetwork {
 
         @Test(
             "A wrong key is refused, and neither it nor an undocumented code is quoted",
-            arguments: [AlibabaProvider.Encryption.cbc, .gcm]
+            arguments: [HTTPDNSAlibabaProvider.Encryption.cbc, .gcm]
         )
-        func wrongKey(encryption: AlibabaProvider.Encryption) async throws {
+        func wrongKey(encryption: HTTPDNSAlibabaProvider.Encryption) async throws {
             let client = Client(isSigned: true, encryption: encryption)
             try await Serving.run(try client.serve()) { serving in
                 let wrong = "ffffffffffffffffffffffffffffffff"

@@ -27,13 +27,13 @@ extension OverTheNetwork {
                 case .cloudflare: return try json(.cloudflare, url + "/dns-query")
                 case .alidns: return try json(.alidns, url + "/alidns/resolve")
                 case .alibabaV1, .alibabaV2:
-                    var settings = AlibabaProvider.Configuration(
+                    var settings = HTTPDNSAlibabaProvider.Configuration(
                         name: "local",
                         version: self == .alibabaV1 ? .v1 : .v2,
-                        credential: VendorCredential(account: "1")
+                        credential: HTTPDNSVendorCredential(account: "1")
                     )
                     settings.url = url
-                    return try AlibabaProvider(settings)
+                    return try HTTPDNSAlibabaProvider(settings)
                 }
             }
 
@@ -58,7 +58,7 @@ extension OverTheNetwork {
             let text =
                 ServedFile.mappings + "  silent.test: 192.0.2.50\nserve: { hosts: { silent.test: { delay: 60s } } }\n"
             try await Serving.run(text: text) { serving in
-                var fixture = ProviderCompatibility.Fixture(
+                var fixture = HTTPDNSProviderCompatibility.Fixture(
                     dualStackName: try HTTPDNSName("both.shop.test"),
                     dualStackAddresses: ["192.0.2.10", "192.0.2.11", "2001:db8::10"].compactMap { HTTPDNSAddress($0) },
                     v4OnlyName: try HTTPDNSName("v4.shop.test"),
@@ -69,7 +69,7 @@ extension OverTheNetwork {
                 fixture.reportsNameErrors = client != .alibabaV1
                 fixture.timeLimit = .seconds(30)
                 fixture.gracePeriod = .seconds(30)
-                let violations = await ProviderCompatibility(fixture).violations()
+                let violations = await HTTPDNSProviderCompatibility(fixture).violations()
                 #expect(violations.isEmpty, "\(violations)")
                 #expect(serving.queries.all.contains { $0.protocolName == client.protocolName && $0.outcome == "ok" })
             }

@@ -27,11 +27,11 @@ extension OverTheNetwork {
             isEncrypted: Bool,
             token: String = token,
             key: String = key,
-            _ settings: (inout TencentProvider.Configuration) -> Void = { _ in }
-        ) throws -> TencentProvider {
-            var configuration = TencentProvider.Configuration(
+            _ settings: (inout HTTPDNSTencentProvider.Configuration) -> Void = { _ in }
+        ) throws -> HTTPDNSTencentProvider {
+            var configuration = HTTPDNSTencentProvider.Configuration(
                 name: "tencent",
-                credential: VendorCredential(
+                credential: HTTPDNSVendorCredential(
                     account: "77",
                     secret: isEncrypted ? nil : HTTPDNSSecret { token },
                     encryptionKey: isEncrypted ? HTTPDNSSecret { key } : nil
@@ -40,7 +40,7 @@ extension OverTheNetwork {
             configuration.url = url
             configuration.discoversAddresses = false
             settings(&configuration)
-            return try TencentProvider(configuration)
+            return try HTTPDNSTencentProvider(configuration)
         }
 
         @Test("Every kind of query works: one name and several, each family and both", arguments: [false, true])

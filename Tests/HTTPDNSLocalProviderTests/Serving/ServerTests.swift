@@ -99,9 +99,11 @@ extension OverTheNetwork {
             let generated = try await Command("openssl", ["genrsa", "-out", other, "2048"]).run()
             try #require(generated.status == 0, "\(generated)")
             for (certificate, key) in [(key, certificate), (certificate, other)] {
-                var configuration = LocalProvider.Configuration(.text("version: 1"))
+                var configuration = HTTPDNSProviderServer.Configuration(.text("version: 1"))
                 configuration.tls = .files(certificate: certificate, key: key)
-                let error = #expect(throws: LocalProviderError.self) { try LocalProvider(configuration) }
+                let error = #expect(throws: HTTPDNSProviderServerError.self) {
+                    try HTTPDNSProviderServer(configuration)
+                }
                 #expect(error?.code == .badCertificate && error?.description.contains("BEGIN") == false)
                 #expect(error?.description.contains(key) == true)
             }
@@ -109,7 +111,7 @@ extension OverTheNetwork {
 
         @Test("A body that is too long or breaks off is not a query with an empty body")
         func unreadBodies() async throws {
-            let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
+            let (queries, query) = AsyncStream.makeStream(of: HTTPDNSProviderServer.Query.self)
             try await Serving.run(settings: { $0.onQuery = { query.yield($0) } }) { serving in
                 let url = serving.url + "/d?dn=v4.shop.test"
                 var told = queries.makeAsyncIterator()
@@ -138,10 +140,10 @@ extension OverTheNetwork {
         @Test("A port that is in use is reported")
         func taken() async throws {
             try await Serving.run { serving in
-                var configuration = LocalProvider.Configuration(.text("version: 1"))
+                var configuration = HTTPDNSProviderServer.Configuration(.text("version: 1"))
                 configuration.port = serving.listener.port
-                let second = try LocalProvider(configuration)
-                let error = await #expect(throws: LocalProviderError.self) { try await second.run() }
+                let second = try HTTPDNSProviderServer(configuration)
+                let error = await #expect(throws: HTTPDNSProviderServerError.self) { try await second.run() }
                 #expect(error?.code == .cannotListen)
                 #expect(error?.description.contains("another program listens there") == true)
             }
@@ -149,13 +151,13 @@ extension OverTheNetwork {
 
         @Test("A query in progress is still answered when the end is requested")
         func draining() async throws {
-            let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
+            let (queries, query) = AsyncStream.makeStream(of: HTTPDNSProviderServer.Query.self)
             let text = ServedFile.text("hosts: { v4.shop.test: { delay: 1s } }")
-            var configuration = LocalProvider.Configuration(.text(text))
+            var configuration = HTTPDNSProviderServer.Configuration(.text(text))
             configuration.drainLimit = .seconds(60)
             configuration.onQuery = { query.yield($0) }
-            let provider = try LocalProvider(configuration)
-            let (listeners, feed) = AsyncStream.makeStream(of: LocalProvider.Listener.self)
+            let provider = try HTTPDNSProviderServer(configuration)
+            let (listeners, feed) = AsyncStream.makeStream(of: HTTPDNSProviderServer.Listener.self)
             let service = Task { try await provider.run { feed.yield($0) } }
             let listener = try #require(await listeners.first { _ in true })
             let answer = Task { try await Self.curl(listener.url + "/d?dn=v4.shop.test") }
@@ -171,7 +173,7 @@ extension OverTheNetwork {
             "A query is reported before its delay, and a delay beyond the end is cut"
         )
         func cutting() async throws {
-            let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
+            let (queries, query) = AsyncStream.makeStream(of: HTTPDNSProviderServer.Query.self)
             let answer = try await Serving.run(
                 "hosts: { v4.shop.test: { delay: 30s } }",
                 settings: { $0.onQuery = { query.yield($0) } }
@@ -190,9 +192,9 @@ extension OverTheNetwork {
             let folder = try TemporaryFolder()
             let file = try folder.write("version: 1\nmappings: { a.test: 192.0.2.1 }\n", to: "served.yaml")
             let (reloads, continuation) = AsyncStream.makeStream(of: String?.self)
-            var configuration = LocalProvider.Configuration(.file(file))
+            var configuration = HTTPDNSProviderServer.Configuration(.file(file))
             configuration.onReload = { continuation.yield($0.map { "\($0)" }) }
-            let provider = try LocalProvider(configuration)
+            let provider = try HTTPDNSProviderServer(configuration)
             try await provider.serving { listener in
                 var iterator = reloads.makeAsyncIterator()
                 let url = listener.url + "/d?dn=a.test"

@@ -39,7 +39,7 @@ struct Served {
     ///   - serve: The lines of the part `serve`.
     ///   - seconds: The time.
     init(_ serve: String = "", text: String? = nil, at seconds: Int64 = now) throws {
-        let settings = try ConfigurationFile.settings(text ?? ServedFile.text(serve), name: "served.yaml")
+        let settings = try HTTPDNSConfigurationFile.settings(text ?? ServedFile.text(serve), name: "served.yaml")
         core = ServiceCore(try Zone(settings), clock: WallClock { seconds * 1000 })
     }
 

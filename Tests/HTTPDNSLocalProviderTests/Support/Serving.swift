@@ -9,10 +9,10 @@ import ServerRig
 
 /// A provider that runs for the time of a test.
 struct Serving: Sendable {
-    let provider: LocalProvider
-    let listener: LocalProvider.Listener
+    let provider: HTTPDNSProviderServer
+    let listener: HTTPDNSProviderServer.Listener
     /// The queries that it has answered.
-    let queries: Journal<LocalProvider.Query>
+    let queries: Journal<HTTPDNSProviderServer.Query>
 
     var url: String { listener.url }
 
@@ -20,15 +20,15 @@ struct Serving: Sendable {
     static func run<Result: Sendable>(
         _ serve: String = "",
         text: String? = nil,
-        settings: (inout LocalProvider.Configuration) -> Void = { _ in },
+        settings: (inout HTTPDNSProviderServer.Configuration) -> Void = { _ in },
         _ body: @escaping @Sendable (Serving) async throws -> Result
     ) async throws -> Result {
-        let queries = Journal<LocalProvider.Query>()
-        var configuration = LocalProvider.Configuration(.text(text ?? ServedFile.text(serve)))
+        let queries = Journal<HTTPDNSProviderServer.Query>()
+        var configuration = HTTPDNSProviderServer.Configuration(.text(text ?? ServedFile.text(serve)))
         configuration.drainLimit = .milliseconds(200)
         configuration.onQuery = { queries.write($0) }
         settings(&configuration)
-        let provider = try LocalProvider(configuration)
+        let provider = try HTTPDNSProviderServer(configuration)
         return try await provider.serving { listener in
             try await body(Serving(provider: provider, listener: listener, queries: queries))
         }

@@ -13,8 +13,8 @@ import MetricsTestKit
 struct MeasuredClient: Sendable {
     let client: HTTPDNSClient
     let backend: TestMetrics
-    let time = ManualClock()
-    let provider = ScriptedProvider(answerScope: .loopback)
+    let time = HTTPDNSManualClock()
+    let provider = HTTPDNSScriptedProvider(answerScope: .loopback)
     private let work: Task<Void, Never>
 
     static let interval = Duration.seconds(10)
@@ -51,7 +51,7 @@ struct MeasuredClient: Sendable {
         } else {
             client = try await HTTPDNSClient(configuration: configuration)
         }
-        let metrics = ClientMetrics(
+        let metrics = HTTPDNSClientMetrics(
             client,
             name: name,
             factory: backend,

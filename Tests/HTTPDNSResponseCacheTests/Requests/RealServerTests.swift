@@ -164,7 +164,7 @@ struct RealServerTests {
             var configuration = HTTPDNSClient.Configuration()
             configuration.responseCache = cache
             configuration.timeouts.connect = .milliseconds(200)
-            configuration.resolver.providers = [ScriptedProvider()]
+            configuration.resolver.providers = [HTTPDNSScriptedProvider()]
             configuration.resolver.routes = [HTTPDNSRoute(try .init(host), .providers(["scripted"], fallback: .none))]
             if let address {
                 configuration.resolver.mappings = [try HTTPDNSMapping.Key(host): .addresses([address])]

@@ -18,7 +18,7 @@ import Testing
 struct FolderAccessTests {
     private let folder: TemporaryFolder
     private let threads = HeldThreads()
-    private let clock = ManualClock()
+    private let clock = HTTPDNSManualClock()
 
     init() throws { folder = try TemporaryFolder() }
 

@@ -98,7 +98,7 @@ struct Scripted: Sendable {
 /// A client with a cache, on a scripted origin and clocks that a test moves.
 struct CachedClient {
     let time: TestTime
-    let clock = ManualClock()
+    let clock = HTTPDNSManualClock()
     let origin: ScriptedOrigin
     let cache: HTTPDNSClient.ResponseCache
     let client: HTTPDNSClient
@@ -177,7 +177,7 @@ struct CachedClient {
 
 extension HTTPDNSClient.ResponseCache {
     /// Waits until the folder is in use.
-    func awaitFolder(_ clock: ManualClock) async throws {
+    func awaitFolder(_ clock: HTTPDNSManualClock) async throws {
         try await until {
             if self.store.folder != nil { return true }
             clock.advance(by: .seconds(30))

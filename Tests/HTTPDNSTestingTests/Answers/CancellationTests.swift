@@ -19,7 +19,7 @@ struct CancellationTests {
 
     @Test("A caller that is canceled while it waits is reported once")
     func waiting() async throws {
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         try await withAnswer(watched(.text("x").delayed(by: .seconds(60)).timed(by: clock))) { client in
             let call = Task { try await client.get("https://shop.test/") }
             await clock.sleepers(atLeast: 1)
@@ -57,7 +57,7 @@ struct CancellationTests {
 
     @Test("A caller that is canceled within the body is reported once")
     func inBody() async throws {
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         try await withAnswer(watched(.text("hello").bandwidth(.init(bytesPerSecond: 1)).timed(by: clock))) { client in
             let call = Task { try await client.get("https://shop.test/").wholeText() }
             for _ in 1...2 {

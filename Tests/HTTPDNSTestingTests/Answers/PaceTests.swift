@@ -114,7 +114,7 @@ struct PaceTests {
 
     @Test("A canceled call ends its wait immediately, before and within the body", arguments: [true, false])
     func canceled(isInBody: Bool) async throws {
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         let answer = HTTPDNSStubs.Answer.text("hello").lasting(isInBody ? .seconds(3600) : .zero)
             .delayed(by: isInBody ? .zero : .seconds(3600)).timed(by: clock)
         try await withAnswer(answer) { client in

@@ -84,7 +84,7 @@ struct StubPipelineTests {
 
     @Test("The delays of a redirect and of the final answer add up")
     func delays() async throws {
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         let stubs = HTTPDNSStubs()
         func delayed(_ status: HTTPResponse.Status, _ fields: HTTPFields) -> HTTPDNSStubs.Answer {
             .computed { _ in

@@ -172,7 +172,7 @@ struct RateQueueTests {
 
     @Test("A canceled reader gives its turn to the next one at once")
     func canceledReader() async throws {
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         let limit = try #require(RateLimit(.bytes(Self.rate), clock: clock))
         let portion = RateQueue.Portion(bytes: 800, left: nil, start: clock.now(), deadline: nil)
         let first = Task { try await limit.pass(portion) }

@@ -79,7 +79,7 @@ struct WaitingCallTests {
 
     @Test("A busy thread of a blocking client delays no deadline of the queue", .timeLimit(.minutes(10)))
     func busyThread() async throws {
-        let (clock, member, executor) = (ManualClock(), Admission.Member(), BusyExecutor())
+        let (clock, member, executor) = (HTTPDNSManualClock(), Admission.Member(), BusyExecutor())
         let limits = AdmissionQueue.Limits(perHost: 1, total: .max, maximumWaiting: .max)
         let admission = Admission(Admission.Limits(queue: limits, wait: nil), clock: clock)
         let origin = HopOrigin(host: .name(try HTTPDNSName("one.test")), port: 443)
@@ -106,7 +106,7 @@ struct WaitingCallTests {
     /// The permit of a request that has used its connection for a second.
     @Test("The time of a request decides which waiting request would be too late", .timeLimit(.minutes(10)))
     func usualTime() async throws {
-        let (clock, member) = (ManualClock(), Admission.Member())
+        let (clock, member) = (HTTPDNSManualClock(), Admission.Member())
         let limits = AdmissionQueue.Limits(perHost: 1, total: .max, maximumWaiting: .max)
         let admission = Admission(Admission.Limits(queue: limits, wait: nil), clock: clock)
         let origin = HopOrigin(host: .name(try HTTPDNSName("one.test")), port: 443)

@@ -16,8 +16,8 @@ struct ReachableNetworksTests {
     /// A listener that must not be reached, and a client with all sources of addresses that could lead there.
     struct Inside {
         let server: RawServer
-        let clock = ManualClock()
-        let provider: ScriptedProvider
+        let clock = HTTPDNSManualClock()
+        let provider: HTTPDNSScriptedProvider
         let system = ScriptedSystemResolver()
         let client: HTTPDNSClient
         /// Has the connections.
@@ -28,7 +28,7 @@ struct ReachableNetworksTests {
             _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
         ) async throws {
             server = try RawServer(.readHead, .respond("in", fields: "Connection: close\r\n"))
-            provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
+            provider = HTTPDNSScriptedProvider(answerScope: .loopback, timeSource: clock)
             let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
             provider.answer(.answer(.addresses([loopback], timeToLive: .zero)), for: try HTTPDNSName("provider.test"))
             for name in ["fallback.test", "resort.test"] {

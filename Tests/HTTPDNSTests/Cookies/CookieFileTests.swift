@@ -13,7 +13,7 @@ import Testing
 /// The file of a jar.
 struct CookieFileTests {
     private let folder: TemporaryFolder
-    private let clock = ManualClock()
+    private let clock = HTTPDNSManualClock()
     private var path: String { folder.path("jar") }
     private static let start: Int64 = 1_700_000_000_000
 

@@ -49,7 +49,7 @@ struct HangingFileTests {
 
     private let folder: TemporaryFolder
     private let disk = Disk()
-    private let clock = ManualClock(start: SystemTimeSource().now())
+    private let clock = HTTPDNSManualClock(start: SystemTimeSource().now())
     private let time: CallTime
 
     init() throws {

@@ -12,7 +12,7 @@ import Testing
 struct ReadCoalescerTests {
     private typealias Reads = ReadCoalescer<String, Int>
 
-    private let clock = ManualClock()
+    private let clock = HTTPDNSManualClock()
     private let reads: Reads
 
     init() { reads = Reads(clock: clock) }

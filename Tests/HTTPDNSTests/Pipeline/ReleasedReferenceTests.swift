@@ -144,7 +144,7 @@ struct ReleasedReferenceTests {
     private func releaseTokenError(_ count: @escaping @Sendable () -> Void) async {
         let box = Lock<BearerTokens?>(nil)
         let tries = Lock(0)
-        let clock = ManualClock()
+        let clock = HTTPDNSManualClock()
         let tokens = BearerTokens(renewsAhead: .zero, minimumInterval: .zero) {
             let isFirst = tries.withLock { tries in
                 tries += 1

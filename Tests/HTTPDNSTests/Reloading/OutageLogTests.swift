@@ -17,15 +17,15 @@ struct OutageLogTests {
     /// What an operator must see of a provider that fails and answers again, at info level and above.
     private static let expected = ["provider is backing off after failures", "provider answers again"]
 
-    private static func answer() -> ScriptedProvider.Script {
+    private static func answer() -> HTTPDNSScriptedProvider.Script {
         .answer(.addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(30)))
     }
 
     @Test("The client's logger alone reports a provider's outage, and its end", arguments: [false, true])
     func outage(isReloaded: Bool) async throws {
         let server = try RawServer(.serve("ok"))
-        let clock = ManualClock()
-        let provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
+        let clock = HTTPDNSManualClock()
+        let provider = HTTPDNSScriptedProvider(answerScope: .loopback, timeSource: clock)
         let log = RecordedLog()
         var configuration = HTTPDNSClient.Configuration()
         configuration.logger = log.logger(.info)

@@ -28,7 +28,7 @@ struct UnwantedBodyTests {
                         return read
                     }
                     if number <= chunks { return [UInt8](repeating: 0, count: 1024) }
-                    if isSilent { try await ManualClock().sleep(until: MonotonicTime(nanoseconds: .max)) }
+                    if isSilent { try await HTTPDNSManualClock().sleep(until: MonotonicTime(nanoseconds: .max)) }
                     return nil
                 }
                 answer.body = .chunks(stream)
@@ -46,14 +46,14 @@ struct UnwantedBodyTests {
         for (chunks, declared, count) in [(16, "16384", 16), (3, nil, 4), (100, nil, 16), (100, "16385", 0)] {
             let source = Source()
             let body = try await source.body(chunks, declared: declared)
-            try await body.drain(on: ManualClock())
+            try await body.drain(on: HTTPDNSManualClock())
             #expect(source.count == count, "\(chunks) \(declared ?? "-")")
         }
     }
 
     @Test("A slow unread body is given up after 250 ms")
     func patience() async throws {
-        let (source, clock) = (Source(), ManualClock())
+        let (source, clock) = (Source(), HTTPDNSManualClock())
         let body = try await source.body(1, isSilent: true)
         let drained = Task { try await body.drain(on: clock) }
         await clock.sleepers(atLeast: 1)
@@ -65,7 +65,7 @@ struct UnwantedBodyTests {
 
     @Test("A call that is canceled while a body is drained ends as canceled")
     func canceled() async throws {
-        let (source, clock) = (Source(), ManualClock())
+        let (source, clock) = (Source(), HTTPDNSManualClock())
         let body = try await source.body(1, isSilent: true)
         let drained = Task { try await body.drain(on: clock) }
         await clock.sleepers(atLeast: 1)

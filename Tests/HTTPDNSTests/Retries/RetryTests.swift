@@ -38,7 +38,7 @@ struct RetryTests {
     @Test("503, 503, 200 is 200 after two retries, with the right gaps between them")
     func gaps() async throws {
         let times = Lock<[MonotonicTime]>([])
-        let clock = Lock<ManualClock?>(nil)
+        let clock = Lock<HTTPDNSManualClock?>(nil)
         let wire = ScriptedWire { request, number in
             let now = clock.withLock { $0?.now() }
             times.withLock { $0.append(now ?? MonotonicTime(nanoseconds: 0)) }

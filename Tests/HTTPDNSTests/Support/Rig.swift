@@ -13,8 +13,8 @@ import HTTPTypes
 /// `one.test` is at 203.0.113.1 for 30 s and `two.test` at 203.0.113.2, both by the provider; `map.test` is mapped to
 /// 203.0.113.7 and 2001:db8::7; `sys.test` is known to the system resolver alone.
 struct Rig {
-    let clock = ManualClock()
-    let provider: ScriptedProvider
+    let clock = HTTPDNSManualClock()
+    let provider: HTTPDNSScriptedProvider
     let system: ScriptedSystemResolver
     let wire: ScriptedWire
     let client: HTTPDNSClient
@@ -26,7 +26,7 @@ struct Rig {
         answerScope: HTTPDNSAddressPolicy.Scope = .public,
         configure: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
     ) throws {
-        let provider = ScriptedProvider(
+        let provider = HTTPDNSScriptedProvider(
             answerScope: answerScope,
             scripts: [
                 try HTTPDNSName("one.test"): .answer(

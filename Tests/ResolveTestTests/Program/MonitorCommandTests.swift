@@ -4,8 +4,8 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSControl
+import HTTPDNSMonitor
 import HTTPDNSPrimitives
-import HTTPDNSTrafficMonitor
 import HTTPTypes
 import Testing
 
@@ -21,8 +21,8 @@ struct MonitorCommandTests {
         let folder: TemporaryFolder
         let server: RawServer
         let client: HTTPDNSClient
-        let monitor: HTTPDNSClient.TrafficMonitor
-        let socket: ControlSocket
+        let monitor: HTTPDNSTrafficMonitor
+        let socket: HTTPDNSControlSocket
 
         /// - Parameters:
         ///   - isRecorded: Whether the socket gets the monitor.
@@ -30,9 +30,9 @@ struct MonitorCommandTests {
         init(isRecorded: Bool = true, bodyLimit: HTTPDNSByteCount = .bytes(0), _ answers: [RawServer.Step]...)
             async throws
         {
-            var settings = HTTPDNSClient.TrafficMonitor.Settings()
+            var settings = HTTPDNSTrafficMonitor.Settings()
             settings.responseBodyLimit = bodyLimit
-            monitor = try HTTPDNSClient.TrafficMonitor(settings)
+            monitor = try HTTPDNSTrafficMonitor(settings)
             folder = try TemporaryFolder()
             server = try RawServer { connection in
                 [.readHead]
@@ -46,7 +46,11 @@ struct MonitorCommandTests {
             ]
             client = try await HTTPDNSClient(configuration: configuration)
             monitor.start(on: client)
-            socket = try ControlSocket(client: client, path: "\(folder.path)/s", monitor: isRecorded ? monitor : nil)
+            socket = try HTTPDNSControlSocket(
+                client: client,
+                path: "\(folder.path)/s",
+                monitor: isRecorded ? monitor : nil
+            )
         }
 
         func get(_ path: String, host: String = "img.test") async throws {
@@ -183,7 +187,7 @@ struct MonitorCommandTests {
         let service = try await service()
         let run = try await service.run(["--json"])
         let records = try run.output.split(separator: "\n").map {
-            try JSONDecoder().decode(HTTPDNSClient.TrafficMonitor.Record.self, from: Data($0.utf8))
+            try JSONDecoder().decode(HTTPDNSTrafficMonitor.Record.self, from: Data($0.utf8))
         }
         #expect(records == service.monitor.records)
         await service.socket.shutdown()
@@ -264,7 +268,7 @@ struct MonitorCommandTests {
     func followFromNothing() async throws {
         let service = try await service()
         let folder = try TemporaryFolder()
-        @Sendable func line(_ records: [HTTPDNSClient.TrafficMonitor.Record], last: UInt64?) -> [UInt8] {
+        @Sendable func line(_ records: [HTTPDNSTrafficMonitor.Record], last: UInt64?) -> [UInt8] {
             var reply = ControlReply(to: "records")
             reply.records = ControlReply.Records(calls: records, last: last, stored: records.count)
             return reply.line

@@ -4,7 +4,7 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSControl
-import HTTPDNSTrafficMonitor
+import HTTPDNSMonitor
 import ServerRig
 import Testing
 
@@ -165,14 +165,14 @@ struct ProgramCanaryTests {
     func monitor() async throws {
         let server = try Self.server()
         let folder = try TemporaryFolder()
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        var settings = HTTPDNSTrafficMonitor.Settings()
         (settings.requestBodyLimit, settings.responseBodyLimit) = (.kibibytes(4), .kibibytes(4))
-        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        let monitor = try HTTPDNSTrafficMonitor(settings)
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1"])]
         let client = try await HTTPDNSClient(configuration: configuration)
         monitor.start(on: client)
-        let socket = try ControlSocket(client: client, path: folder.path("s"), monitor: monitor)
+        let socket = try HTTPDNSControlSocket(client: client, path: folder.path("s"), monitor: monitor)
         var request = HTTPDNSClient.Request(method: .post, url: Self.url(server), body: .text(Self.form))
         request.headerFields = [
             .contentType: "application/x-www-form-urlencoded", .authorization: "Bearer \(Self.secret("Authorization"))",

@@ -16,13 +16,13 @@ struct ServiceTests {
     /// A client with a control socket: `img.test` is cached, `map.test` mapped by the settings, `new.test` by the program.
     private struct Service {
         let folder: TemporaryFolder
-        let provider: ScriptedProvider
+        let provider: HTTPDNSScriptedProvider
         let client: HTTPDNSClient
-        let socket: ControlSocket
+        let socket: HTTPDNSControlSocket
 
         init() async throws {
             folder = try TemporaryFolder()
-            provider = ScriptedProvider(name: "backup")
+            provider = HTTPDNSScriptedProvider(name: "backup")
             let answer = HTTPDNSProviderAnswer.addresses(
                 [HTTPDNSAddress(v4: 203, 0, 113, 7), HTTPDNSAddress(v4: 203, 0, 113, 8)],
                 timeToLive: .seconds(3600)
@@ -42,7 +42,7 @@ struct ServiceTests {
             client = try await HTTPDNSClient(configuration: configuration)
             try client.mappings.apply { $0["new.test"] = .addresses(["203.0.113.10:8443"]) }
             _ = try await client.resolve("img.test")
-            socket = try ControlSocket(client: client, path: "\(folder.path)/s")
+            socket = try HTTPDNSControlSocket(client: client, path: "\(folder.path)/s")
         }
     }
 
@@ -234,7 +234,7 @@ struct ServiceTests {
         let missing = try await error("dump", "--socket", "\(folder.path)/none")
         #expect(
             missing == (
-                "resolve-test: there is no socket DIR/none (the service does not run, or it opened no ControlSocket there)\n",
+                "resolve-test: there is no socket DIR/none (the service does not run, or it opened no HTTPDNSControlSocket there)\n",
                 1
             )
         )

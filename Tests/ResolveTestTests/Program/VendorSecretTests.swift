@@ -5,8 +5,8 @@ import Foundation
 import HTTPDNS
 import HTTPDNSControl
 import HTTPDNSCore
+import HTTPDNSMonitor
 import HTTPDNSPrimitives
-import HTTPDNSTrafficMonitor
 import HTTPDNSVendors
 import ServerRig
 import Testing
@@ -53,17 +53,17 @@ struct VendorSecretTests {
     /// Returns a client that asks the account's service for all names.
     private func client(_ account: Account, _ server: RawServer) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
-        let credential = VendorCredential(account: "100000", secret: HTTPDNSSecret { Self.secret })
+        let credential = HTTPDNSVendorCredential(account: "100000", secret: HTTPDNSSecret { Self.secret })
         let url = "http://127.0.0.1:\(server.port)"
         if account.kind == "tencent" {
-            var vendor = TencentProvider.Configuration(name: "vendor", credential: credential)
+            var vendor = HTTPDNSTencentProvider.Configuration(name: "vendor", credential: credential)
             (vendor.url, vendor.discoversAddresses, vendor.answerScope) = (url, false, .loopback)
-            configuration.resolver.providers = [try TencentProvider(vendor)]
+            configuration.resolver.providers = [try HTTPDNSTencentProvider(vendor)]
         } else {
-            let version = try #require(AlibabaProvider.Version(rawValue: String(account.kind.suffix(2))))
-            var vendor = AlibabaProvider.Configuration(name: "vendor", version: version, credential: credential)
+            let version = try #require(HTTPDNSAlibabaProvider.Version(rawValue: String(account.kind.suffix(2))))
+            var vendor = HTTPDNSAlibabaProvider.Configuration(name: "vendor", version: version, credential: credential)
             (vendor.url, vendor.discoversAddresses, vendor.answerScope) = (url, false, .loopback)
-            configuration.resolver.providers = [try AlibabaProvider(vendor)]
+            configuration.resolver.providers = [try HTTPDNSAlibabaProvider(vendor)]
         }
         configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
         // Beside other tests the default may pass before the answer.
@@ -123,7 +123,7 @@ struct VendorSecretTests {
         let folder = try TemporaryFolder()
         let client = try await client(account, server)
         #expect(try await client.resolve(Self.name).provider == "vendor")
-        let socket = try ControlSocket(client: client, path: "\(folder.path)/s")
+        let socket = try HTTPDNSControlSocket(client: client, path: "\(folder.path)/s")
         var texts = ["\(client.status())"]
         for arguments in [["dump"], ["dump", "--json"], ["watch", "--json", "--count", "1"], ["switch", "on"]] {
             let run = try await Program.run(arguments + ["--socket", socket.path])
@@ -145,13 +145,13 @@ struct VendorSecretTests {
         let server = try server(local)
         let client = try await client(local, server)
         let batches = Journal<String>()
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        var settings = HTTPDNSTrafficMonitor.Settings()
         (settings.requestBodyLimit, settings.responseBodyLimit) = (.kibibytes(4), .kibibytes(4))
-        let exporter = HTTPDNSClient.TrafficMonitor.Exporter { batch in
+        let exporter = HTTPDNSTrafficMonitor.Exporter { batch in
             batches.write(String(decoding: batch.lines, as: UTF8.self))
         }
         settings.exporter = exporter
-        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        let monitor = try HTTPDNSTrafficMonitor(settings)
         monitor.start(on: client)
         let url = "http://\(Self.name):\(origin.port)/a"
         let body = try await client.get(url).body.collect(upTo: .kibibytes(1))

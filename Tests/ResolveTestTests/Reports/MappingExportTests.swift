@@ -25,7 +25,7 @@ struct MappingExportTests {
 
     private func export(_ text: String = Self.file) throws -> MappingExport {
         MappingExport(
-            rules: MappingOrder.sorted(try ConfigurationFile.parse(text, name: "f.yaml").resolver.mappings)
+            rules: MappingOrder.sorted(try HTTPDNSConfigurationFile.parse(text, name: "f.yaml").resolver.mappings)
         )
     }
 
@@ -78,8 +78,8 @@ struct MappingExportTests {
         let once = try export().text(.json)
         let again = try export(once).text(.json)
         #expect(once == again)
-        let rules = try ConfigurationFile.parse(once, name: "f.json").resolver.mappings
-        let original = try ConfigurationFile.parse(Self.file, name: "f.yaml").resolver.mappings
+        let rules = try HTTPDNSConfigurationFile.parse(once, name: "f.json").resolver.mappings
+        let original = try HTTPDNSConfigurationFile.parse(Self.file, name: "f.yaml").resolver.mappings
         #expect(rules.mapValues { [$0.action] } == original.mapValues { [$0.action] })
         #expect(rules.mapValues(\.timeToLive) == original.mapValues(\.timeToLive))
     }

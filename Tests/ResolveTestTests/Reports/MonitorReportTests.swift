@@ -3,14 +3,14 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSTrafficMonitor
+import HTTPDNSMonitor
 import Testing
 
 @testable import resolve_test
 
 @Suite("The report of monitor")
 struct MonitorReportTests {
-    typealias Record = HTTPDNSClient.TrafficMonitor.Record
+    typealias Record = HTTPDNSTrafficMonitor.Record
 
     /// A call over TLS that failed on one address, and was answered by the next one, as a monitor writes it.
     private static let text = """

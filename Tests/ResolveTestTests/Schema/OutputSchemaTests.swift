@@ -5,8 +5,8 @@ import Foundation
 import HTTPDNS
 import HTTPDNSControl
 import HTTPDNSCore
+import HTTPDNSMonitor
 import HTTPDNSTesting
-import HTTPDNSTrafficMonitor
 import Testing
 
 @testable import ServerRig
@@ -169,7 +169,7 @@ struct OutputSchemaTests {
 
     private static func service() async throws -> [Document] {
         let folder = try TemporaryFolder()
-        let provider = ScriptedProvider(name: "backup")
+        let provider = HTTPDNSScriptedProvider(name: "backup")
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 7)], timeToLive: .seconds(3600))
         provider.answer(.answer(answer), for: try HTTPDNSName("img.test"))
         let server = try RawServer(.serve("hello"))
@@ -181,11 +181,11 @@ struct OutputSchemaTests {
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("map.test"): .addresses(["127.0.0.1"])]
         (configuration.connections.maximumPerHost, configuration.connections.queueWait) = (64, .seconds(2))
         let client = try await HTTPDNSClient(configuration: configuration)
-        var settings = HTTPDNSClient.TrafficMonitor.Settings()
+        var settings = HTTPDNSTrafficMonitor.Settings()
         (settings.responseBodyLimit, settings.requestBodyLimit) = (.kibibytes(1), .kibibytes(1))
-        let monitor = try HTTPDNSClient.TrafficMonitor(settings)
+        let monitor = try HTTPDNSTrafficMonitor(settings)
         monitor.start(on: client)
-        let socket = try ControlSocket(client: client, path: folder.path("s"), monitor: monitor)
+        let socket = try HTTPDNSControlSocket(client: client, path: folder.path("s"), monitor: monitor)
         _ = try await client.resolve("img.test")
         _ = try? await client.get("http://map.test:1/")
         let response = try await client.post("http://map.test:\(server.port)/a", body: .bytes(Array("sent".utf8)))

@@ -8,8 +8,8 @@ internal import HTTPDNSPrimitives
 extension FuzzTarget {
     /// The configuration file, from octets to settings: YAML, JSON, hosts lines. No provider is made.
     static let mappingsFile = FuzzTarget(name: "mappings-file") { octets in
-        do throws(ConfigurationFileError) {
-            _ = try ConfigurationFile.settings(try FileContents.text(octets, file: "f.yaml"), name: "f.yaml")
+        do throws(HTTPDNSConfigurationFileError) {
+            _ = try HTTPDNSConfigurationFile.settings(try FileContents.text(octets, file: "f.yaml"), name: "f.yaml")
         } catch {
             precondition((1...20).contains(error.issues.count) && error.omitted >= 0)
             // UTF-16 has no lines that could be counted.

@@ -49,14 +49,14 @@ struct AlibabaCanaryTests {
     }
 
     /// The versions of the protocol, and how their queries are encrypted.
-    private static let accesses: [(AlibabaProvider.Version, AlibabaProvider.Encryption?)] = [
+    private static let accesses: [(HTTPDNSAlibabaProvider.Version, HTTPDNSAlibabaProvider.Encryption?)] = [
         (.v1, nil), (.v2, nil), (.v2, .cbc), (.v2, .gcm),
     ]
 
     private func scripted(
-        _ access: (version: AlibabaProvider.Version, encryption: AlibabaProvider.Encryption?),
+        _ access: (version: HTTPDNSAlibabaProvider.Version, encryption: HTTPDNSAlibabaProvider.Encryption?),
         _ index: Int,
-        settings: (inout AlibabaProvider.Configuration) -> Void = { _ in }
+        settings: (inout HTTPDNSAlibabaProvider.Configuration) -> Void = { _ in }
     ) throws -> ScriptedAlibaba {
         try ScriptedAlibaba(
             access.version,
@@ -75,7 +75,7 @@ struct AlibabaCanaryTests {
     )
     func errors(index: Int) async throws {
         for access in Self.accesses {
-            var settings: AlibabaProvider.Configuration?
+            var settings: HTTPDNSAlibabaProvider.Configuration?
             let scripted = try scripted(access, index) { settings = $0 }
             let credential = try #require(settings?.credential)
             let texts = try await VendorCanary.said(by: scripted, with: settings as Any, credential)
@@ -84,7 +84,10 @@ struct AlibabaCanaryTests {
     }
 
     /// The service's answer, encrypted as the question was.
-    private static func answer(_ version: AlibabaProvider.Version, _ encryption: AlibabaProvider.Encryption?) throws
+    private static func answer(
+        _ version: HTTPDNSAlibabaProvider.Version,
+        _ encryption: HTTPDNSAlibabaProvider.Encryption?
+    ) throws
         -> String
     {
         guard version == .v2 else { return AlibabaBody.v1 }

@@ -12,10 +12,10 @@ struct AlibabaConfigurationTests {
     private static let canary = "canary5f3759df"
 
     private func refusal(
-        _ version: AlibabaProvider.Version = .v2,
+        _ version: HTTPDNSAlibabaProvider.Version = .v2,
         secret: String? = nil,
         key: String? = nil,
-        _ settings: (inout AlibabaProvider.Configuration) -> Void = { _ in }
+        _ settings: (inout HTTPDNSAlibabaProvider.Configuration) -> Void = { _ in }
     ) throws -> String? {
         do {
             let secretPlace = secret.map { text in HTTPDNSSecret { text } }
@@ -33,7 +33,7 @@ struct AlibabaConfigurationTests {
 
     @Test("Plain settings of either version are accepted, with public answers by default")
     func plain() throws {
-        for version in AlibabaProvider.Version.allCases {
+        for version in HTTPDNSAlibabaProvider.Version.allCases {
             #expect(try refusal(version) == nil)
             let scripted = try ScriptedAlibaba(version) { $0.reply("") }
             #expect(scripted.provider.name == "ali" && scripted.provider.answerScope == .public)
@@ -82,7 +82,7 @@ struct AlibabaConfigurationTests {
         ]
     )
     func customParameters(parameters: [String: String]) throws {
-        for version in AlibabaProvider.Version.allCases {
+        for version in HTTPDNSAlibabaProvider.Version.allCases {
             #expect(try refusal(version) { $0.customParameters = parameters }?.contains("custom parameter") == true)
         }
         #expect(try refusal { $0.customParameters = ["a": String(repeating: "b", count: 999)] } == nil)

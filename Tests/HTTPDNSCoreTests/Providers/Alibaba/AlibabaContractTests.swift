@@ -15,10 +15,10 @@ import Testing
 struct AlibabaContractTests {
     /// Answers as the service does, about four names; about one of them it keeps silent.
     private final class Service: UpstreamExchanging {
-        private let version: AlibabaProvider.Version
+        private let version: HTTPDNSAlibabaProvider.Version
         private let silence = Silence()
 
-        init(_ version: AlibabaProvider.Version) { self.version = version }
+        init(_ version: HTTPDNSAlibabaProvider.Version) { self.version = version }
 
         func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
             -> UpstreamReply
@@ -60,28 +60,31 @@ struct AlibabaContractTests {
         }
     }
 
-    @Test("The Alibaba provider keeps the contract, singly and in batches", arguments: AlibabaProvider.Version.allCases)
-    func compatibility(version: AlibabaProvider.Version) async throws {
-        var fixture = ProviderCompatibility.Fixture(
+    @Test(
+        "The Alibaba provider keeps the contract, singly and in batches",
+        arguments: HTTPDNSAlibabaProvider.Version.allCases
+    )
+    func compatibility(version: HTTPDNSAlibabaProvider.Version) async throws {
+        var fixture = HTTPDNSProviderCompatibility.Fixture(
             dualStackName: try HTTPDNSName("dual.test"),
             dualStackAddresses: [AlibabaBody.address, HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)],
             v4OnlyName: try HTTPDNSName("v4only.test"),
             unknownName: try HTTPDNSName("nowhere.test"),
             silentName: try HTTPDNSName("silent.test")
         ) {
-            var configuration = AlibabaProvider.Configuration(
+            var configuration = HTTPDNSAlibabaProvider.Configuration(
                 name: "ali",
                 version: version,
-                credential: VendorCredential(account: "100000")
+                credential: HTTPDNSVendorCredential(account: "100000")
             )
             configuration.discoversAddresses = false
-            return try AlibabaProvider(configuration, exchange: Service(version))
+            return try HTTPDNSAlibabaProvider(configuration, exchange: Service(version))
         }
         // Version 1 has no word for a name that does not exist.
         fixture.reportsNameErrors = version == .v2
         fixture.timeLimit = .seconds(30)
         fixture.gracePeriod = .seconds(30)
-        let violations = await ProviderCompatibility(fixture).violations()
+        let violations = await HTTPDNSProviderCompatibility(fixture).violations()
         #expect(violations.isEmpty, "\(violations)")
     }
 
@@ -110,21 +113,21 @@ struct AlibabaContractTests {
 
     @Test(
         "Twenty names are warmed with four queries, the fewest that the vendor allows",
-        arguments: AlibabaProvider.Version.allCases
+        arguments: HTTPDNSAlibabaProvider.Version.allCases
     )
-    func warming(version: AlibabaProvider.Version) async throws {
+    func warming(version: HTTPDNSAlibabaProvider.Version) async throws {
         let service = Service(version)
         let exchange = ScriptedVendorExchange { sent in
             try await service.exchange(sent.request, with: sent.endpoint, deadline: sent.deadline)
         }
-        var settings = AlibabaProvider.Configuration(
+        var settings = HTTPDNSAlibabaProvider.Configuration(
             name: "ali",
             version: version,
-            credential: VendorCredential(account: "100000")
+            credential: HTTPDNSVendorCredential(account: "100000")
         )
         settings.discoversAddresses = false
         var configuration = HTTPDNSResolver.Configuration()
-        configuration.providers = [try AlibabaProvider(settings, exchange: exchange)]
+        configuration.providers = [try HTTPDNSAlibabaProvider(settings, exchange: exchange)]
         configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
         // A busy machine must not turn a batch into single names.
         configuration.timeLimit = .seconds(60)

@@ -33,11 +33,11 @@ struct AlibabaErrorTests {
 
     @Test(
         "Each error sets its kind, the retry and the use of another address",
-        arguments: AlibabaProvider.Version.allCases,
+        arguments: HTTPDNSAlibabaProvider.Version.allCases,
         table
     )
     func errors(
-        version: AlibabaProvider.Version,
+        version: HTTPDNSAlibabaProvider.Version,
         row: (code: String, status: Int, error: HTTPDNSProviderError.Code, addresses: Int)
     ) async throws {
         let scripted = try ScriptedAlibaba(version) { $0.refusal(row.code, status: row.status) }
@@ -153,7 +153,7 @@ struct AlibabaErrorTests {
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [scripted.provider]
         settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
-        settings.timeSource = ManualClock()
+        settings.timeSource = HTTPDNSManualClock()
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
         #expect(try await scripted.error() != nil)
         var faulty = settings
@@ -183,7 +183,7 @@ struct AlibabaErrorTests {
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [scripted.provider]
         settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
-        settings.timeSource = ManualClock()
+        settings.timeSource = HTTPDNSManualClock()
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
         let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("www.example.com")), port: 443)
         await #expect(throws: HTTPDNSResolver.Error.self) { try await resolver.resolve(question) }
@@ -248,7 +248,7 @@ struct AlibabaErrorTests {
             }
             #expect(try await scripted.error() == nil)
             #expect(try await scripted.error() == nil)
-            let second = AlibabaProvider.Region.mainlandChina.bootstrap[1]
+            let second = HTTPDNSAlibabaProvider.Region.mainlandChina.bootstrap[1]
             #expect(scripted.exchange.sent.map(\.endpoint.address) == [Self.first, second, second])
         }
     }
@@ -282,9 +282,9 @@ struct AlibabaErrorTests {
     #if Signing
     @Test(
         "A signature refused for its time is made once more by the service's clock",
-        arguments: AlibabaProvider.Version.allCases
+        arguments: HTTPDNSAlibabaProvider.Version.allCases
     )
-    func clock(version: AlibabaProvider.Version) async throws {
+    func clock(version: HTTPDNSAlibabaProvider.Version) async throws {
         let key = version == .v1 ? "t" : "exp"
         let secret = HTTPDNSSecret { ScriptedAlibaba.hmacSecret }
         // The machine is two hours behind the service, where it is 22:13:20.

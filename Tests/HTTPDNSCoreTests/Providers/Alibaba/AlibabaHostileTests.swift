@@ -14,8 +14,8 @@ import Testing
 struct AlibabaHostileTests {
     private static let name = "www.example.com"
 
-    @Test("Every prefix of a good body is refused without a crash", arguments: AlibabaProvider.Version.allCases)
-    func prefixes(version: AlibabaProvider.Version) async throws {
+    @Test("Every prefix of a good body is refused without a crash", arguments: HTTPDNSAlibabaProvider.Version.allCases)
+    func prefixes(version: HTTPDNSAlibabaProvider.Version) async throws {
         let body = version == .v1 ? AlibabaBody.v1 : AlibabaBody.v2
         for count in 0..<body.count {
             let scripted = try ScriptedAlibaba(version) { $0.reply(String(body.prefix(count))) }
@@ -36,9 +36,9 @@ struct AlibabaHostileTests {
     /// The error has the content type, and repeats nothing of the page.
     @Test(
         "HTML instead of JSON is refused, and the error suggests a captive portal",
-        arguments: AlibabaProvider.Version.allCases
+        arguments: HTTPDNSAlibabaProvider.Version.allCases
     )
-    func html(version: AlibabaProvider.Version) async throws {
+    func html(version: HTTPDNSAlibabaProvider.Version) async throws {
         let scripted = try ScriptedAlibaba(version) {
             $0.reply("<html><script>alert(1)</script></html>", fields: [.contentType: "text/html"])
         }
@@ -47,8 +47,8 @@ struct AlibabaHostileTests {
         #expect(error.message.contains("captive portal") && !error.message.contains("script"))
     }
 
-    @Test("An answer of the other version is refused", arguments: AlibabaProvider.Version.allCases)
-    func otherVersion(version: AlibabaProvider.Version) async throws {
+    @Test("An answer of the other version is refused", arguments: HTTPDNSAlibabaProvider.Version.allCases)
+    func otherVersion(version: HTTPDNSAlibabaProvider.Version) async throws {
         let scripted = try ScriptedAlibaba(version) { $0.reply(version == .v1 ? AlibabaBody.v2 : AlibabaBody.v1) }
         #expect(try await scripted.error()?.code == .badResponse)
     }
@@ -63,7 +63,7 @@ struct AlibabaHostileTests {
 
     #if Signing
     private func encrypted(
-        _ encryption: AlibabaProvider.Encryption,
+        _ encryption: HTTPDNSAlibabaProvider.Encryption,
         key: String = ScriptedAlibaba.aesKey,
         _ body: String
     ) async throws -> HTTPDNSProviderError? {
@@ -83,7 +83,7 @@ struct AlibabaHostileTests {
     func wrongKey() async throws {
         let other = "f0e0d0c0b0a090807060504030201001"
         for (encryption, data, mode) in [
-            (AlibabaProvider.Encryption.cbc, AlibabaBody.cbcData, "1"), (.gcm, AlibabaBody.gcmData, "2"),
+            (HTTPDNSAlibabaProvider.Encryption.cbc, AlibabaBody.cbcData, "1"), (.gcm, AlibabaBody.gcmData, "2"),
         ] {
             let error = try #require(
                 try await encrypted(encryption, key: other, AlibabaBody.encrypted(data, mode: mode))
@@ -97,7 +97,7 @@ struct AlibabaHostileTests {
     @Test("An answer in another cipher mode than the question's is refused")
     func wrongMode() async throws {
         for (encryption, body) in [
-            (AlibabaProvider.Encryption.cbc, AlibabaBody.encrypted(AlibabaBody.gcmData, mode: "2")),
+            (HTTPDNSAlibabaProvider.Encryption.cbc, AlibabaBody.encrypted(AlibabaBody.gcmData, mode: "2")),
             (.gcm, AlibabaBody.encrypted(AlibabaBody.cbcData, mode: "1")),
             (.cbc, AlibabaBody.encrypted(AlibabaBody.gcmData, mode: "1")),
             (.gcm, AlibabaBody.encrypted(AlibabaBody.cbcData, mode: "2")),
@@ -111,9 +111,9 @@ struct AlibabaHostileTests {
 
     @Test(
         "Truncated cipher text, and text that is not Base64, are refused",
-        arguments: [AlibabaProvider.Encryption.cbc, .gcm]
+        arguments: [HTTPDNSAlibabaProvider.Encryption.cbc, .gcm]
     )
-    func truncated(encryption: AlibabaProvider.Encryption) async throws {
+    func truncated(encryption: HTTPDNSAlibabaProvider.Encryption) async throws {
         let (data, mode) = encryption == .cbc ? (AlibabaBody.cbcData, "1") : (AlibabaBody.gcmData, "2")
         let payload = try #require(try AlibabaV2Payload(encryption, key: ScriptedAlibaba.aesKey))
         let whole = try payload.decrypted(data)

@@ -11,15 +11,15 @@ import Testing
 /// The provider over its own transport, against a server that says what no real one would.
 @Suite("Alibaba: over the wire", .timeLimit(.minutes(10)))
 struct AlibabaOverTheWireTests {
-    private func provider(port: UInt16) throws -> AlibabaProvider {
-        var configuration = AlibabaProvider.Configuration(
+    private func provider(port: UInt16) throws -> HTTPDNSAlibabaProvider {
+        var configuration = HTTPDNSAlibabaProvider.Configuration(
             name: "raw",
             version: .v2,
-            credential: VendorCredential(account: "123456")
+            credential: HTTPDNSVendorCredential(account: "123456")
         )
         configuration.url = "http://127.0.0.1:\(port)"
         configuration.discoversAddresses = false
-        return try AlibabaProvider(configuration)
+        return try HTTPDNSAlibabaProvider(configuration)
     }
 
     private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(120)) async throws

@@ -14,12 +14,12 @@ struct AlibabaRequestTests {
     private static let subnet = HTTPDNSAddressBlock("203.0.113.7/32")
 
     private func target(
-        _ version: AlibabaProvider.Version,
+        _ version: HTTPDNSAlibabaProvider.Version,
         secret: HTTPDNSSecret? = nil,
         names: [String] = ["www.example.com"],
         families: HTTPDNSAddress.Families = .both,
         clientSubnet: HTTPDNSAddressBlock? = nil,
-        settings: (inout AlibabaProvider.Configuration) -> Void = { _ in }
+        settings: (inout HTTPDNSAlibabaProvider.Configuration) -> Void = { _ in }
     ) async throws -> String {
         let scripted = try ScriptedAlibaba(version, secret: secret, settings: settings) {
             $0.refusal("InvalidHost", status: 400)
@@ -77,7 +77,7 @@ struct AlibabaRequestTests {
 
     @Test("Custom parameters are sent sorted beside the query, with both families too")
     func customParameters() async throws {
-        let settings: (inout AlibabaProvider.Configuration) -> Void = {
+        let settings: (inout HTTPDNSAlibabaProvider.Configuration) -> Void = {
             $0.customParameters = ["city": "hz", "Zone": "a_b-1=", "age": "7"]
         }
         #expect(
@@ -110,7 +110,7 @@ struct AlibabaRequestTests {
     /// Every region but global has some of both families.
     @Test("A region's own addresses are asked")
     func regions() async throws {
-        for region in AlibabaProvider.Region.all where region != .global {
+        for region in HTTPDNSAlibabaProvider.Region.all where region != .global {
             let scripted = try ScriptedAlibaba(settings: { $0.region = region }) { $0.reply(AlibabaBody.v2) }
             _ = try await scripted.resolve()
             #expect(scripted.exchange.sent.map(\.endpoint.address) == [try #require(region.bootstrap.first)])
@@ -118,16 +118,16 @@ struct AlibabaRequestTests {
             #expect(Set(region.bootstrap.map(\.family)) == [.v4, .v6])
             #expect(region.bootstrap.allSatisfy { HTTPDNSAddressPolicy.Scope(of: $0) == .public })
         }
-        #expect(AlibabaProvider.Region.all.map(\.bootstrap.count) == [10, 4, 4, 4, 4, 0])
-        #expect(AlibabaProvider.Region.all.map(\.identifier) == ["cn", "hk", "sg", "de", "us", "global"])
+        #expect(HTTPDNSAlibabaProvider.Region.all.map(\.bootstrap.count) == [10, 4, 4, 4, 4, 0])
+        #expect(HTTPDNSAlibabaProvider.Region.all.map(\.identifier) == ["cn", "hk", "sg", "de", "us", "global"])
     }
 
     @Test(
         "A machine with one family is answered by the second address at the latest",
-        arguments: AlibabaProvider.Region.all.filter { $0 != .global },
+        arguments: HTTPDNSAlibabaProvider.Region.all.filter { $0 != .global },
         [HTTPDNSAddress.Family.v4, .v6]
     )
-    func oneFamily(region: AlibabaProvider.Region, family: HTTPDNSAddress.Family) async throws {
+    func oneFamily(region: HTTPDNSAlibabaProvider.Region, family: HTTPDNSAddress.Family) async throws {
         let scripted = try ScriptedAlibaba(settings: { $0.region = region }) { sent in
             guard sent.endpoint.address.family == family else { throw ScriptedVendorExchange.failure(.connectFailed) }
             return sent.reply(AlibabaBody.v2)
@@ -161,11 +161,14 @@ struct AlibabaRequestTests {
     @Test(
         "An encrypted query has no name, family or subnet in clear",
         arguments: [
-            (AlibabaProvider.Encryption.cbc, "1", "09d6d2d4c832e9888dd19ebce372fee157f079e29bfa03bcb324ddaf3a8bbf1d"),
+            (
+                HTTPDNSAlibabaProvider.Encryption.cbc, "1",
+                "09d6d2d4c832e9888dd19ebce372fee157f079e29bfa03bcb324ddaf3a8bbf1d"
+            ),
             (.gcm, "2", "8e2fa28e4034f684d2ac33b1d2017801176e5fe39bd64c2a62d904986176848a"),
         ]
     )
-    func encrypted(encryption: AlibabaProvider.Encryption, mode: String, signature: String) async throws {
+    func encrypted(encryption: HTTPDNSAlibabaProvider.Encryption, mode: String, signature: String) async throws {
         let scripted = try ScriptedAlibaba(secret: HTTPDNSSecret { ScriptedAlibaba.hmacSecret }, encryption: encryption)
         {
             sent in

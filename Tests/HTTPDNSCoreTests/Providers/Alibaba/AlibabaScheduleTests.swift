@@ -58,9 +58,9 @@ struct AlibabaScheduleTests {
     }
 
     private func scripted(
-        _ version: AlibabaProvider.Version = .v2,
+        _ version: HTTPDNSAlibabaProvider.Version = .v2,
         secret: HTTPDNSSecret? = nil,
-        region: AlibabaProvider.Region = .mainlandChina,
+        region: HTTPDNSAlibabaProvider.Region = .mainlandChina,
         discovery: @escaping ScriptedAlibaba.Answer
     ) throws -> ScriptedAlibaba {
         try ScriptedAlibaba(
@@ -78,9 +78,9 @@ struct AlibabaScheduleTests {
     /// The first query goes to the configured addresses.
     @Test(
         "When a configured address fails, discovered addresses are asked next",
-        arguments: AlibabaProvider.Version.allCases
+        arguments: HTTPDNSAlibabaProvider.Version.allCases
     )
-    func flow(version: AlibabaProvider.Version) async throws {
+    func flow(version: HTTPDNSAlibabaProvider.Version) async throws {
         let scripted = try scripted(version, region: .hongKong) { $0.reply(Self.found) }
         _ = try await scripted.resolve()
         await scripted.provider.exchange.addresses.settled()

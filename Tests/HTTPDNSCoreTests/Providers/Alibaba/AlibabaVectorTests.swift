@@ -85,7 +85,7 @@ struct AlibabaVectorTests {
         "Encrypted queries and their signatures match our own vectors",
         arguments: [
             (
-                AlibabaProvider.Encryption.cbc, "1",
+                HTTPDNSAlibabaProvider.Encryption.cbc, "1",
                 "000102030405060708090a0b0c0d0e0f52ab7ad75a14eaf3e3b86f36fa09df2b662d5343777bbb7ec30eecbc117f5a40"
                     + "fb3b9da7ee5d48246fff0fe3d88566a6",
                 "09d6d2d4c832e9888dd19ebce372fee157f079e29bfa03bcb324ddaf3a8bbf1d"
@@ -98,7 +98,7 @@ struct AlibabaVectorTests {
             ),
         ]
     )
-    func ownCipher(encryption: AlibabaProvider.Encryption, mode: String, hex: String, signature: String) throws {
+    func ownCipher(encryption: HTTPDNSAlibabaProvider.Encryption, mode: String, hex: String, signature: String) throws {
         let payload = try #require(try AlibabaV2Payload(encryption, key: ScriptedAlibaba.aesKey))
         let text = try payload.encrypted(Self.question) { (0..<$0).map { UInt8($0) } }
         #expect(text == hex)
@@ -112,9 +112,9 @@ struct AlibabaVectorTests {
 
     @Test(
         "Encrypted responses match our own vectors",
-        arguments: [(AlibabaProvider.Encryption.cbc, AlibabaBody.cbcData), (.gcm, AlibabaBody.gcmData)]
+        arguments: [(HTTPDNSAlibabaProvider.Encryption.cbc, AlibabaBody.cbcData), (.gcm, AlibabaBody.gcmData)]
     )
-    func ownAnswer(encryption: AlibabaProvider.Encryption, data: String) throws {
+    func ownAnswer(encryption: HTTPDNSAlibabaProvider.Encryption, data: String) throws {
         let payload = try #require(try AlibabaV2Payload(encryption, key: ScriptedAlibaba.aesKey))
         let text = #"{"cip":"203.0.113.7","answers":[{"dn":"www.example.com","v4":{"ips":["192.0.2.10"],"ttl":60}}]}"#
         #expect(try payload.decrypted(data) == Array(text.utf8))

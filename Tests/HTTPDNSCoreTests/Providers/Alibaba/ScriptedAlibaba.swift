@@ -14,9 +14,9 @@ struct ScriptedAlibaba: ScriptedVendor {
     static let aesKey = "f0e0d0c0b0a090807060504030201000"
     static let md5Secret = "IAmASecret"
 
-    let provider: AlibabaProvider
+    let provider: HTTPDNSAlibabaProvider
     let exchange: ScriptedVendorExchange
-    let time = ManualClock()
+    let time = HTTPDNSManualClock()
 
     typealias Answer = @Sendable (ScriptedVendorExchange.Sent) async throws -> UpstreamReply
 
@@ -24,20 +24,20 @@ struct ScriptedAlibaba: ScriptedVendor {
     ///   - seconds: The time of the machine.
     ///   - randomOctets: By default 0, 1, 2 and so on.
     init(
-        _ version: AlibabaProvider.Version = .v2,
+        _ version: HTTPDNSAlibabaProvider.Version = .v2,
         secret: HTTPDNSSecret? = nil,
-        encryption: AlibabaProvider.Encryption? = nil,
+        encryption: HTTPDNSAlibabaProvider.Encryption? = nil,
         encryptionKey: HTTPDNSSecret? = nil,
         seconds: @escaping @Sendable () -> Int64 = { 1_700_000_000 },
         randomOctets: @escaping @Sendable (Int) -> [UInt8] = { (0..<$0).map { UInt8($0) } },
-        settings: (inout AlibabaProvider.Configuration) -> Void = { _ in },
+        settings: (inout HTTPDNSAlibabaProvider.Configuration) -> Void = { _ in },
         _ answer: @escaping Answer
     ) throws {
         let account = version == .v1 ? "100000" : "123456"
-        var configuration = AlibabaProvider.Configuration(
+        var configuration = HTTPDNSAlibabaProvider.Configuration(
             name: "ali",
             version: version,
-            credential: VendorCredential(
+            credential: HTTPDNSVendorCredential(
                 account: account,
                 secret: secret,
                 encryptionKey: encryptionKey ?? encryption.map { _ in HTTPDNSSecret { Self.aesKey } }
@@ -47,7 +47,7 @@ struct ScriptedAlibaba: ScriptedVendor {
         configuration.discoversAddresses = false
         settings(&configuration)
         exchange = ScriptedVendorExchange(answer)
-        provider = try AlibabaProvider(
+        provider = try HTTPDNSAlibabaProvider(
             configuration,
             exchange: exchange,
             time: time,

@@ -106,7 +106,7 @@ struct AlidnsSignatureTests {
         let path = try folder.write(Self.canary, to: "secret")
         try #require(chmod(path, 0o600) == 0)
         let secret = HTTPDNSSecret.file(path)
-        let (clock, exchange) = (ManualClock(), ScriptedExchange { .jsonLoopback(to: $0) })
+        let (clock, exchange) = (HTTPDNSManualClock(), ScriptedExchange { .jsonLoopback(to: $0) })
         let provider = try HTTPDNSJSONProvider(
             .init(name: "json", service: .alidns(account: "9999", accessKey: "test", secret: secret)),
             exchange: exchange,

@@ -45,7 +45,7 @@ struct JSONDNSOverTheWireTests {
     )
     func compatibility() async throws {
         let rig = try await ServerRig.shared()
-        var fixture = ProviderCompatibility.Fixture(
+        var fixture = HTTPDNSProviderCompatibility.Fixture(
             dualStackName: try HTTPDNSName("dual.test"),
             dualStackAddresses: [HTTPDNSAddress(v4: 127, 0, 0, 2), HTTPDNSAddress(family: .v6, high: 0, low: 1)],
             v4OnlyName: try HTTPDNSName("v4only.test"),
@@ -64,7 +64,7 @@ struct JSONDNSOverTheWireTests {
         // A busy machine may take long over a handshake, and that is not what is tested.
         fixture.timeLimit = .seconds(30)
         fixture.gracePeriod = .seconds(30)
-        #expect(await ProviderCompatibility(fixture).violations() == [])
+        #expect(await HTTPDNSProviderCompatibility(fixture).violations() == [])
     }
 
     @Test(

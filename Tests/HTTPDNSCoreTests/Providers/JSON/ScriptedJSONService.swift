@@ -23,7 +23,7 @@ struct ScriptedJSONService: ScriptedService {
         provider = try HTTPDNSJSONProvider(
             .init(name: "json", service: service, url: url, bootstrap: bootstrap),
             exchange: exchange,
-            time: ManualClock(),
+            time: HTTPDNSManualClock(),
             clock: clock
         )
     }

@@ -21,9 +21,9 @@ struct ScriptedTencent: ScriptedVendor {
     static let token = "800900"
     static let key = "dnspodpass"
 
-    let provider: TencentProvider
+    let provider: HTTPDNSTencentProvider
     let exchange: ScriptedVendorExchange
-    let time = ManualClock()
+    let time = HTTPDNSManualClock()
 
     typealias Answer = @Sendable (ScriptedVendorExchange.Sent) async throws -> UpstreamReply
 
@@ -36,13 +36,13 @@ struct ScriptedTencent: ScriptedVendor {
         secret: HTTPDNSSecret? = nil,
         seconds: @escaping @Sendable () -> Int64 = { 1_700_000_000 },
         randomOctets: @escaping @Sendable (Int) -> [UInt8] = { (0..<$0).map { UInt8($0) } },
-        settings: (inout TencentProvider.Configuration) -> Void = { _ in },
+        settings: (inout HTTPDNSTencentProvider.Configuration) -> Void = { _ in },
         _ answer: @escaping Answer
     ) throws {
         let secret = secret ?? HTTPDNSSecret { access == .token ? Self.token : Self.key }
-        var configuration = TencentProvider.Configuration(
+        var configuration = HTTPDNSTencentProvider.Configuration(
             name: "tencent",
-            credential: VendorCredential(
+            credential: HTTPDNSVendorCredential(
                 account: "100000",
                 secret: access == .token ? secret : nil,
                 encryptionKey: access == .token ? nil : secret
@@ -51,7 +51,7 @@ struct ScriptedTencent: ScriptedVendor {
         configuration.discoversAddresses = false
         settings(&configuration)
         exchange = ScriptedVendorExchange(answer)
-        provider = try TencentProvider(
+        provider = try HTTPDNSTencentProvider(
             configuration,
             exchange: exchange,
             time: time,

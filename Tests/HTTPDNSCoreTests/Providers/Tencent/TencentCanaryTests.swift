@@ -36,7 +36,7 @@ struct TencentCanaryTests {
     private func scripted(
         _ access: ScriptedTencent.Access,
         _ index: Int,
-        settings: (inout TencentProvider.Configuration) -> Void = { _ in }
+        settings: (inout HTTPDNSTencentProvider.Configuration) -> Void = { _ in }
     ) throws -> ScriptedTencent {
         try ScriptedTencent(
             access,
@@ -61,7 +61,7 @@ struct TencentCanaryTests {
     )
     func errors(index: Int) async throws {
         for access in ScriptedTencent.Access.allCases {
-            var settings: TencentProvider.Configuration?
+            var settings: HTTPDNSTencentProvider.Configuration?
             let scripted = try scripted(access, index) { settings = $0 }
             let credential = try #require(settings?.credential)
             let texts = try await VendorCanary.said(by: scripted, with: settings as Any, credential)

@@ -14,7 +14,7 @@ struct TencentConfigurationTests {
     private func refusal(
         _ access: ScriptedTencent.Access = .token,
         secret: String? = nil,
-        _ settings: (inout TencentProvider.Configuration) -> Void = { _ in }
+        _ settings: (inout HTTPDNSTencentProvider.Configuration) -> Void = { _ in }
     ) throws -> String? {
         do {
             _ = try ScriptedTencent(access, secret: secret.map { text in HTTPDNSSecret { text } }, settings: settings) {
@@ -43,8 +43,8 @@ struct TencentConfigurationTests {
 
     @Test("The defaults are those of the documentation")
     func defaults() {
-        let credential = VendorCredential(account: "1")
-        let settings = TencentProvider.Configuration(name: "a", credential: credential)
+        let credential = HTTPDNSVendorCredential(account: "1")
+        let settings = HTTPDNSTencentProvider.Configuration(name: "a", credential: credential)
         #expect(settings.region == .mainlandChina && settings.url == nil && settings.bootstrap.isEmpty)
         #expect(settings.sendsExpiry && settings.encryptsClientSubnet && settings.discoversAddresses)
         #expect(settings.accountRefusalStatuses.isEmpty && settings.addressStore == nil)
@@ -53,7 +53,7 @@ struct TencentConfigurationTests {
     @Test("Either a token or a key is needed, and not both")
     func secrets() throws {
         let word = "one of two"
-        #expect(try refusal { $0.credential = VendorCredential(account: "1") }?.contains(word) == true)
+        #expect(try refusal { $0.credential = HTTPDNSVendorCredential(account: "1") }?.contains(word) == true)
         #expect(try refusal { $0.credential.encryptionKey = HTTPDNSSecret { "a" } }?.contains(word) == true)
     }
 

@@ -43,10 +43,10 @@ struct TencentContractTests {
         }
     }
 
-    private func configuration(_ access: ScriptedTencent.Access) -> TencentProvider.Configuration {
-        var configuration = TencentProvider.Configuration(
+    private func configuration(_ access: ScriptedTencent.Access) -> HTTPDNSTencentProvider.Configuration {
+        var configuration = HTTPDNSTencentProvider.Configuration(
             name: "tencent",
-            credential: VendorCredential(
+            credential: HTTPDNSVendorCredential(
                 account: "100000",
                 secret: access == .token ? HTTPDNSSecret { ScriptedTencent.token } : nil,
                 encryptionKey: access == .token ? nil : HTTPDNSSecret { ScriptedTencent.key }
@@ -58,20 +58,20 @@ struct TencentContractTests {
 
     @Test("The Tencent provider keeps the contract, singly and in batches", arguments: ScriptedTencent.Access.allCases)
     func compatibility(access: ScriptedTencent.Access) async throws {
-        var fixture = ProviderCompatibility.Fixture(
+        var fixture = HTTPDNSProviderCompatibility.Fixture(
             dualStackName: try HTTPDNSName("dual.test"),
             dualStackAddresses: [TencentBody.address, TencentBody.address6],
             v4OnlyName: try HTTPDNSName("v4only.test"),
             unknownName: try HTTPDNSName("nowhere.test"),
             silentName: try HTTPDNSName("silent.test")
         ) {
-            try TencentProvider(configuration(access), exchange: Service(access))
+            try HTTPDNSTencentProvider(configuration(access), exchange: Service(access))
         }
         // The protocol has no word for a name that does not exist.
         fixture.reportsNameErrors = false
         fixture.timeLimit = .seconds(30)
         fixture.gracePeriod = .seconds(30)
-        let violations = await ProviderCompatibility(fixture).violations()
+        let violations = await HTTPDNSProviderCompatibility(fixture).violations()
         #expect(violations.isEmpty, "\(violations)")
     }
 
@@ -103,7 +103,7 @@ struct TencentContractTests {
                 try await service.exchange(sent.request, with: sent.endpoint, deadline: sent.deadline)
             }
             var settings = HTTPDNSResolver.Configuration()
-            settings.providers = [try TencentProvider(configuration(access), exchange: exchange)]
+            settings.providers = [try HTTPDNSTencentProvider(configuration(access), exchange: exchange)]
             settings.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .none))]
             // A busy machine must not turn a batch into single names.
             settings.timeLimit = .seconds(60)

@@ -51,7 +51,7 @@ struct TencentDiscoveryTests {
 
     private func scripted(
         _ access: ScriptedTencent.Access = .token,
-        settings: (inout TencentProvider.Configuration) -> Void = { _ in },
+        settings: (inout HTTPDNSTencentProvider.Configuration) -> Void = { _ in },
         discovery: @escaping ScriptedTencent.Answer
     ) throws -> ScriptedTencent {
         try ScriptedTencent(

@@ -11,14 +11,14 @@ import Testing
 /// The provider over its own transport, against a server that says what no real one would.
 @Suite("Tencent: over the wire", .timeLimit(.minutes(10)))
 struct TencentOverTheWireTests {
-    private func provider(port: UInt16) throws -> TencentProvider {
-        var configuration = TencentProvider.Configuration(
+    private func provider(port: UInt16) throws -> HTTPDNSTencentProvider {
+        var configuration = HTTPDNSTencentProvider.Configuration(
             name: "raw",
-            credential: VendorCredential(account: "100000", secret: HTTPDNSSecret { ScriptedTencent.token })
+            credential: HTTPDNSVendorCredential(account: "100000", secret: HTTPDNSSecret { ScriptedTencent.token })
         )
         configuration.url = "http://127.0.0.1:\(port)"
         configuration.discoversAddresses = false
-        return try TencentProvider(configuration)
+        return try HTTPDNSTencentProvider(configuration)
     }
 
     private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(120)) async throws

@@ -18,7 +18,7 @@ struct TencentRequestTests {
         names: [String] = ["www.example.com"],
         families: HTTPDNSAddress.Families = .v4,
         clientSubnet: HTTPDNSAddressBlock? = nil,
-        settings: (inout TencentProvider.Configuration) -> Void = { _ in }
+        settings: (inout HTTPDNSTencentProvider.Configuration) -> Void = { _ in }
     ) async throws -> ScriptedVendorExchange.Sent {
         let scripted = try ScriptedTencent(access, settings: settings) { $0.reply("", status: 404) }
         var query = HTTPDNSProviderQuery(host: try HTTPDNSName(names[0]), families: families, timeLimit: .seconds(3))
@@ -72,13 +72,13 @@ struct TencentRequestTests {
     @Test("A region's entry is asked by its address, which its certificate must prove")
     func regions() async throws {
         for (region, address) in [
-            (TencentProvider.Region.mainlandChina, "119.29.29.99"), (.international, "43.132.55.56"),
+            (HTTPDNSTencentProvider.Region.mainlandChina, "119.29.29.99"), (.international, "43.132.55.56"),
         ] {
             let sent = try await sent(settings: { $0.region = region })
             #expect(sent.endpoint.description == "\(address):443" && sent.request.url.authority == address)
             #expect(sent.request.url.scheme == .https)
         }
-        #expect(TencentProvider.Region.all.map(\.identifier) == ["cn", "intl"])
+        #expect(HTTPDNSTencentProvider.Region.all.map(\.identifier) == ["cn", "intl"])
     }
 
     /// With a name in the URL that name is the authority of all addresses.

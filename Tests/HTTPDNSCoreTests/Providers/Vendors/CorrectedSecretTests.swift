@@ -18,7 +18,7 @@ final class CorrectedSecretTests: Sendable {
     }
 
     private let word = Lock(Word.good)
-    private let time = ManualClock()
+    private let time = HTTPDNSManualClock()
 
     private func scripted() throws -> ScriptedTencent {
         let secret = HTTPDNSSecret { [self] in

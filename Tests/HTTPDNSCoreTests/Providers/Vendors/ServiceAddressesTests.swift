@@ -40,7 +40,7 @@ struct ServiceAddressesTests {
         scope: HTTPDNSAddressPolicy.Scope = .public,
         store: MemoryStore? = nil,
         key: String = "https://a.test/ cn",
-        time: ManualClock = ManualClock(),
+        time: HTTPDNSManualClock = HTTPDNSManualClock(),
         wall: Int64 = 1_700_000_000_000
     ) -> UpstreamAddresses {
         UpstreamAddresses(
@@ -89,7 +89,7 @@ struct ServiceAddressesTests {
 
     @Test("A failed discovery changes nothing and is repeated after five minutes")
     func failure() async {
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let addresses = addresses(time: time)
         #expect(await discovers(addresses))
         #expect(addresses.attempts() == Self.bootstrap)
@@ -131,7 +131,7 @@ struct ServiceAddressesTests {
         let store = MemoryStore()
         let discovery = ServiceDiscovery(endpoints: [Self.found], lifetime: .seconds(3600))
         #expect(await discovers(addresses(store: store), discovery))
-        let time = ManualClock()
+        let time = HTTPDNSManualClock()
         let later = addresses(store: store, time: time, wall: 1_700_000_000_000 + 3_000_000)
         #expect(await !discovers(later))
         #expect(later.attempts() == [Self.found] + Self.bootstrap)

@@ -15,7 +15,7 @@ enum VendorCanary {
     static func said(
         by vendor: some ScriptedVendor,
         with settings: Any,
-        _ credential: VendorCredential
+        _ credential: HTTPDNSVendorCredential
     ) async throws -> [String] {
         var texts: [String] = []
         for _ in 0..<2 {

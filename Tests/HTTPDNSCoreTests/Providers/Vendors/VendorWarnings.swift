@@ -14,8 +14,8 @@ enum VendorWarnings {
     static func told(about provider: any HTTPDNSProvider) async throws -> [String] {
         let host = try HTTPDNSName("www.example.com")
         let address = HTTPDNSAddress(v4: 198, 51, 100, 99)
-        let time = ManualClock()
-        let good = ScriptedProvider(
+        let time = HTTPDNSManualClock()
+        let good = HTTPDNSScriptedProvider(
             name: "good",
             scripts: [
                 host: .answer(

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSCore
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// The translation of calls into records, with redaction.
+struct RecordMaker: Sendable {
+    private typealias Monitor = HTTPDNSTrafficMonitor
+
+    private let settings: HTTPDNSTrafficMonitor.Settings
+    private let redactor: Redactor
+    private let clock: WallClock
+
+    init(_ settings: HTTPDNSTrafficMonitor.Settings, clock: WallClock) {
+        self.settings = settings
+        self.clock = clock
+        redactor = Redactor(settings.redaction)
+    }
+
+    /// - Parameter targets: The targets of the hops.
+    func record(
+        of call: HTTPDNSClient.CallRecord,
+        _ details: CallDetails,
+        _ targets: [HopTarget]
+    ) -> HTTPDNSTrafficMonitor.Record {
+        let elapsed = SystemTimeSource().now() - call.start
+        let isWithheld = settings.withholdsBodies?.matchesHead(of: details.request) ?? false
+        return Monitor.Record(
+            callID: call.callID,
+            startTime: clock.now() - elapsed.wholeNanoseconds / 1_000_000,
+            method: call.method.rawValue,
+            url: url(of: details, targets),
+            outcome: call.outcome.description,
+            status: call.status?.code,
+            failure: call.error.map(failure),
+            duration: call.duration,
+            timeToHead: call.timeToHead,
+            redirects: call.redirects,
+            retries: call.retries,
+            bodyBytes: call.bodyBytes,
+            isBodyComplete: call.isBodyComplete,
+            requestBody: requestBody(details.request, isWithheld: isWithheld),
+            responseBody: responseBody(call, details, isWithheld: isWithheld),
+            // By index: an element in a parameter would be a copy of a hop.
+            hops: targets.indices.map { index in
+                var hop = hop(call.hops[index], details.hops[index], targets[index], of: call)
+                hop.requestBody = changedBody(details.hops[index].request, details.request, isWithheld: isWithheld)
+                return hop
+            }
+        )
+    }
+
+    /// Returns the text of the caller's URL: mostly that of the first hop.
+    private func url(of details: CallDetails, _ targets: [HopTarget]) -> String {
+        let text = details.request.url
+        let isFirst = details.hops.first.map { $0.request.url == text } ?? false
+        return redactor.url(isFirst ? targets.first?.url : HopTarget(text, nil).url, text)
+    }
+
+    private func failure(_ error: HTTPDNSClientError) -> HTTPDNSTrafficMonitor.Failure {
+        Monitor.Failure(
+            code: error.code.description,
+            phase: error.phase.description,
+            message: redactor.text(error.message.onOneLine(limit: 1000))
+        )
+    }
+
+    private func hop(
+        _ hop: HTTPDNSClient.CallRecord.Hop,
+        _ details: CallDetails.Hop,
+        _ target: HopTarget,
+        of call: HTTPDNSClient.CallRecord
+    ) -> HTTPDNSTrafficMonitor.Hop {
+        // The fields and the body are those of the stored response.
+        let status = hop.cacheSource == .validated ? details.response?.status ?? hop.status : hop.status
+        return Monitor.Hop(
+            number: hop.number,
+            offset: hop.start - call.start,
+            duration: hop.duration,
+            method: hop.method.rawValue,
+            url: redactor.url(target.url, details.request.url),
+            route: target.route,
+            requestFields: redactor.fields(details.request.headerFields),
+            isAnsweredInProcess: hop.isAnsweredInProcess,
+            cacheSource: hop.cacheSource?.description,
+            isMerged: hop.isMerged,
+            status: status?.code,
+            reason: redactor.text(status?.reasonPhrase ?? ""),
+            responseFields: redactor.fields(details.response?.headerFields ?? [:]),
+            version: hop.isAnsweredInProcess ? nil : hop.version?.description,
+            tls: hop.isAnsweredInProcess
+                ? nil : hop.tls.map { Monitor.TLSParameters(version: $0.version, cipherSuite: $0.cipherSuite) },
+            addresses: addresses(of: hop, details),
+            reusedConnection: hop.destination?.reusedConnection ?? false,
+            isHedged: hop.isHedged,
+            phases: Monitor.Phases(
+                resolve: hop.resolve,
+                race: hop.timings.race,
+                connect: hop.timings.connect,
+                tls: hop.timings.tls,
+                firstByte: hop.timings.firstByte,
+                total: hop.timings.total
+            ),
+            bytes: Monitor.Bytes(
+                requestHead: hop.requestHeadBytes,
+                requestBody: hop.requestBodyBytes,
+                responseHead: hop.responseHeadBytes,
+                responseBody: hop.responseBodyBytes,
+                decodedBody: hop.decodedBodyBytes
+            ),
+            failure: hop.error.map(failure)
+        )
+    }
+
+    private func addresses(
+        of hop: HTTPDNSClient.CallRecord.Hop,
+        _ details: CallDetails.Hop
+    ) -> HTTPDNSTrafficMonitor.AddressChoice {
+        let destination = hop.destination
+        return Monitor.AddressChoice(
+            source: (destination?.source ?? details.source)?.description,
+            provider: destination?.provider,
+            mapping: destination?.mapping?.key.description,
+            age: destination?.age,
+            timeLeft: destination?.timeLeft,
+            isStale: destination?.isStale ?? false,
+            candidates: details.addresses.map(\.description),
+            attempts: hop.attempts.map { attempt in
+                Monitor.Attempt(
+                    endpoint: attempt.endpoint.description,
+                    phase: attempt.phase.description,
+                    failure: attempt.failure,
+                    elapsed: attempt.elapsed
+                )
+            },
+            endpoint: destination?.endpoint?.description,
+            proxy: destination?.proxy
+        )
+    }
+
+    // MARK: bodies
+
+    private func requestBody(
+        _ request: HTTPDNSClient.Request,
+        isWithheld: Bool
+    ) -> HTTPDNSTrafficMonitor.Body? {
+        requestBody(request.body, request.headerFields, isWithheld: isWithheld)
+    }
+
+    private func requestBody(
+        _ body: HTTPDNSClient.Request.Body,
+        _ fields: HTTPFields,
+        isWithheld: Bool
+    ) -> HTTPDNSTrafficMonitor.Body? {
+        let (limit, length) = (settings.requestBodyLimit.bytes, body.declaredLength)
+        guard limit > 0, length != 0, let start = body.startInMemory(upTo: limit) else { return nil }
+        return BodyText(
+            start: start,
+            length: length,
+            mediaType: fields[.contentType] ?? body.contentType,
+            // A body that the client compresses is read before that.
+            isCoded: fields.contains(.contentEncoding)
+        ).body(isWithheld: isWithheld, redactor)
+    }
+
+    /// Returns the body of a hop; nil for that of the caller's request.
+    private func changedBody(
+        _ sent: CallDetails.SentRequest,
+        _ request: HTTPDNSClient.Request,
+        isWithheld: Bool
+    ) -> HTTPDNSTrafficMonitor.Body? {
+        let limit = settings.requestBodyLimit.bytes
+        guard limit > 0 else { return nil }
+        let (start, own) = (sent.body.startInMemory(upTo: limit), request.body.startInMemory(upTo: limit))
+        let type = sent.headerFields[.contentType] ?? sent.body.contentType
+        let length = sent.body.declaredLength
+        let isSame = start == own && length == request.body.declaredLength
+        guard !isSame || length != 0 && type != request.headerFields[.contentType] ?? request.body.contentType else {
+            return nil
+        }
+        if let body = requestBody(sent.body, sent.headerFields, isWithheld: isWithheld) { return body }
+        var body = Monitor.Body(mediaType: type.map(redactor.text), length: length, isTruncated: length != 0)
+        if length == 0 { body.text = "" } else { body.withheld = .notInMemory }
+        return body
+    }
+
+    private func responseBody(
+        _ call: HTTPDNSClient.CallRecord,
+        _ details: CallDetails,
+        isWithheld: Bool
+    ) -> HTTPDNSTrafficMonitor.Body? {
+        guard settings.responseBodyLimit.bytes > 0, call.bodyBytes > 0, let response = details.response else {
+            return nil
+        }
+        let coding = response.headerFields[.contentEncoding]?.lowercased() ?? "identity"
+        return BodyText(
+            // Another monitor of the same client may ask for more.
+            start: Array(details.bodyStart.prefix(settings.responseBodyLimit.bytes)),
+            length: call.isBodyComplete ? call.bodyBytes : nil,
+            mediaType: response.headerFields.singleton(.contentType)?.value,
+            isCoded: coding != "identity" && !(details.hops.last?.request.isDecoded ?? true)
+        ).body(isWithheld: isWithheld, redactor)
+    }
+}

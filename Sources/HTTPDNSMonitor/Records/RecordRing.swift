@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// The newest records, bounded by their number, bytes and age. A value.
+struct RecordRing: Sendable {
+    typealias Record = HTTPDNSTrafficMonitor.Record
+
+    struct Limits: Hashable, Sendable {
+        var records: Int
+        var bytes: Int
+        var age: Duration
+    }
+
+    /// A record is long, and an object is not copied with it.
+    private final class Entry: Sendable {
+        let record: Record
+        let bytes: Int
+        let time: MonotonicTime
+
+        init(_ record: Record, bytes: Int, time: MonotonicTime) {
+            (self.record, self.bytes, self.time) = (record, bytes, time)
+        }
+    }
+
+    private let limits: Limits
+    /// The entries; those before ``head`` have been removed.
+    private var entries: [Entry?] = []
+    private var head = 0
+    /// The bytes of all records.
+    private(set) var bytes = 0
+
+    init(_ limits: Limits) { self.limits = limits }
+
+    /// The number of records.
+    var count: Int { entries.count - head }
+
+    /// The records, the oldest first.
+    var records: [Record] { entries[head...].compactMap { $0?.record } }
+
+    /// Adds a record, and removes the oldest ones above the limits. A record that is longer than the limit is not added.
+    mutating func append(_ record: Record, bytes size: Int, at now: MonotonicTime) {
+        guard limits.records > 0, size <= limits.bytes else { return }
+        removeOld(at: now)
+        while count > 0, count >= limits.records || bytes > limits.bytes - size { removeFirst() }
+        entries.append(Entry(record, bytes: size, time: now))
+        bytes += size
+    }
+
+    /// Removes the records that are too old.
+    mutating func removeOld(at now: MonotonicTime) {
+        while count > 0, let first = entries[head], now - first.time > limits.age { removeFirst() }
+    }
+
+    mutating func removeAll() { (entries, head, bytes) = ([], 0, 0) }
+
+    private mutating func removeFirst() {
+        bytes -= entries[head]?.bytes ?? 0
+        entries[head] = nil
+        head += 1
+        // Each removal moves two entries at most, on average.
+        if head >= 64, head * 2 >= entries.count {
+            entries.removeFirst(head)
+            head = 0
+        }
+    }
+}
