@@ -268,9 +268,9 @@ extension HTTPDNSClient {
         public var applicationInterceptors: [any HTTPDNSClient.Interceptor] = []
         /// The interceptors that run once per hop, outermost first.
         public var networkInterceptors: [any HTTPDNSClient.Interceptor] = []
-        /// The interceptors outside those of this client, which other clients have too. Give a registry of your own for
-        /// clients that shall not use those of the whole process.
-        public var processInterceptors = HTTPDNSClient.InterceptorRegistry.shared
+        /// The interceptors outside those of this client, which other clients have too: a registry of your own, or
+        /// ``HTTPDNSClient/InterceptorRegistry/shared`` for that of the whole process. Nil, the default, means none.
+        public var processInterceptors: HTTPDNSClient.InterceptorRegistry?
         /// The interceptor between all network interceptors of a hop and the rewriter, such as the stubs of a test; nil for
         /// none.
         package var innermost: (any HTTPDNSClient.Interceptor)?

@@ -9,14 +9,14 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func get(
         _ url: String,
         headerFields: HTTPFields = [:],
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .get, url: url, headerFields: headerFields)
@@ -29,14 +29,14 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func head(
         _ url: String,
         headerFields: HTTPFields = [:],
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .head, url: url, headerFields: headerFields)
@@ -50,15 +50,15 @@ extension HTTPDNSClient {
     ///   - headerFields: The header fields.
     ///   - body: The body.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func post(
         _ url: String,
         headerFields: HTTPFields = [:],
         body: HTTPDNSClient.Request.Body,
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields, body: body)
@@ -73,15 +73,15 @@ extension HTTPDNSClient {
     ///   - headerFields: The header fields.
     ///   - value: The value.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func post(
         _ url: String,
         headerFields: HTTPFields = [:],
         json value: some Encodable,
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         try await post(
@@ -99,15 +99,15 @@ extension HTTPDNSClient {
     ///   - headerFields: The header fields.
     ///   - body: The body.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func put(
         _ url: String,
         headerFields: HTTPFields = [:],
         body: HTTPDNSClient.Request.Body,
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .put, url: url, headerFields: headerFields, body: body)
@@ -122,15 +122,15 @@ extension HTTPDNSClient {
     ///   - headerFields: The header fields.
     ///   - value: The value.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func put(
         _ url: String,
         headerFields: HTTPFields = [:],
         json value: some Encodable,
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         try await put(
@@ -148,15 +148,15 @@ extension HTTPDNSClient {
     ///   - headerFields: The header fields.
     ///   - body: The body.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func patch(
         _ url: String,
         headerFields: HTTPFields = [:],
         body: HTTPDNSClient.Request.Body,
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .patch, url: url, headerFields: headerFields, body: body)
@@ -171,15 +171,15 @@ extension HTTPDNSClient {
     ///   - headerFields: The header fields.
     ///   - value: The value.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func patch(
         _ url: String,
         headerFields: HTTPFields = [:],
         json value: some Encodable,
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         try await patch(
@@ -196,14 +196,14 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func delete(
         _ url: String,
         headerFields: HTTPFields = [:],
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited
     ) async throws -> HTTPDNSClient.Response {
         var request = HTTPDNSClient.Request(method: .delete, url: url, headerFields: headerFields)
@@ -214,10 +214,10 @@ extension HTTPDNSClient {
 
 extension HTTPDNSClient.Request {
     /// Most calls set none of these options, and their request then has no options at all.
-    fileprivate mutating func take(connectTo targets: [HTTPDNSClient.Request.Target], timeout: HTTPDNSClient.TimeLimit)
+    fileprivate mutating func take(connectTo targets: [HTTPDNSClient.Request.Target]?, timeout: HTTPDNSClient.TimeLimit)
     {
-        guard !targets.isEmpty || !timeout.isInherited else { return }
-        if !targets.isEmpty { options.addresses = .only(targets) }
+        guard targets != nil || !timeout.isInherited else { return }
+        if let targets { options.addresses = .only(targets) }
         options.timeout = timeout
     }
 }

@@ -30,9 +30,8 @@ extension HTTPURLResponse {
             }
             fields[key] = field.value
         }
-        let final = response.finalURL ?? response.exchanges.last?.request.originalURL
         self.init(
-            url: final.flatMap { URL(string: $0) } ?? url,
+            url: URL(string: response.url) ?? url,
             statusCode: response.status.code,
             httpVersion: response.version.description,
             headerFields: fields

@@ -15,7 +15,7 @@ internal import HTTPDNSPrimitives
 /// A client without a monitor has no cost. A call is recorded when it begins after the start and ends before the stop; it
 /// ends with its response body.
 ///
-/// The record of a call is made, and its secrets are redacted (``Redaction``), in the task that ends the call, before that
+/// The record of a call is made, and its secrets are redacted (`HTTPDNSClient.Redaction`), in the task that ends the call, before that
 /// task gets the end of the body. Until then the start of the body is in memory as it was read. Releasing the monitor stops it.
 public final class HTTPDNSTrafficMonitor: Sendable {
     /// A client, and the recording of its calls. The monitor does not own the client.

@@ -61,8 +61,10 @@ struct UploadMark: HTTPDNSClient.Interceptor {
 
 enum Interceptors {
     static func registration(_ client: HTTPDNSClient) async throws {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.processInterceptors = .shared
         let registration = HTTPDNSClient.InterceptorRegistry.shared.addApplicationInterceptor(UploadMark())
-        // Existing and later clients use it, from their next call on.
+        // Existing and later clients with this setting use it, from their next call on.
         registration.remove()
 
         var request = HTTPDNSClient.Request(method: .post, url: "https://api.shop.example/images", body: .text("a"))

@@ -43,7 +43,7 @@ extension HTTPDNSClient.Response.Body {
     ///   body is not JSON of that type; `CancellationError`.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self,
-        upTo limit: HTTPDNSByteCount = .mebibytes(4)
+        upTo limit: HTTPDNSByteCount = .mebibytes(16)
     ) async throws -> Value {
         let bytes = try await collect(upTo: limit)
         do {

@@ -59,7 +59,7 @@ extension HTTPDNSClient.Request.Body {
     /// - Parameter limit: The longest body that is read.
     /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed` for a longer body, a file that cannot be read, a stream
     ///   that fails and a stream that was read before; `CancellationError`.
-    public func collect(upTo limit: HTTPDNSByteCount) async throws -> [UInt8] {
+    public func collect(upTo limit: HTTPDNSByteCount = .mebibytes(16)) async throws -> [UInt8] {
         var body = self
         let (wanted, isEndless) = limit.bytes.addingReportingOverflow(1)
         let bytes = try await body.peek(upTo: .bytes(isEndless ? Int.max : wanted))

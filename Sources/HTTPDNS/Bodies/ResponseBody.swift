@@ -248,7 +248,7 @@ extension HTTPDNSClient.Response {
         /// Reads the whole body.
         /// - Throws: ``HTTPDNSClientError``, with code `responseTooLarge` as soon as the body is longer than `limit`;
         ///   `CancellationError`.
-        public func collect(upTo limit: HTTPDNSByteCount) async throws -> [UInt8] {
+        public func collect(upTo limit: HTTPDNSByteCount = .mebibytes(16)) async throws -> [UInt8] {
             // A short response has usually arrived whole, with its head.
             if let whole = takeWhole(upTo: limit) { return whole.bytes }
             var iterator = makeAsyncIterator()

@@ -100,8 +100,8 @@ extension HTTPDNSClient {
     ///   - path: The path of the file.
     ///   - headerFields: The header fields.
     ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Empty means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``.
+    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
+    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
     ///   - timeout: The time for the call with its body.
     ///   - limit: The most bytes that are saved.
     ///   - decodesBody: Whether content codings are requested and decoded.
@@ -113,7 +113,7 @@ extension HTTPDNSClient {
         _ url: String,
         to path: String,
         headerFields: HTTPFields = [:],
-        connectTo targets: [HTTPDNSClient.Request.Target] = [],
+        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited,
         upTo limit: HTTPDNSClient.ByteLimit = .inherited,
         decodesBody: Bool = false,
@@ -122,7 +122,7 @@ extension HTTPDNSClient {
         progress: (@Sendable (HTTPDNSClient.Progress) -> Void)? = nil
     ) async throws -> HTTPDNSClient.Download {
         var options = HTTPDNSClient.Request.Options()
-        if !targets.isEmpty { options.addresses = .only(targets) }
+        if let targets { options.addresses = .only(targets) }
         options.timeout = timeout
         return try await download(
             HTTPDNSClient.Request(url: url, headerFields: headerFields, options: options),

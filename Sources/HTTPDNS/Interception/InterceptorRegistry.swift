@@ -8,11 +8,13 @@ extension HTTPDNSClient {
     /// A set of interceptors that can change at run time.
     ///
     /// Each client has one (``HTTPDNSClient/interceptors``), which begins with the interceptors of its configuration. Another
-    /// one, ``shared`` unless ``Configuration/processInterceptors`` is set, holds those for several clients:
+    /// one, ``Configuration/processInterceptors``, holds those for several clients. The one of the whole process is ``shared``,
+    /// which no client uses unless its configuration says so:
     ///
     /// ```swift
+    /// configuration.processInterceptors = .shared
     /// let registration = HTTPDNSClient.InterceptorRegistry.shared.addApplicationInterceptor(UploadMark())
-    /// // Existing and later clients use it, from their next call on.
+    /// // Existing and later clients with this setting use it, from their next call on.
     /// registration.remove()
     /// ```
     ///
@@ -23,7 +25,7 @@ extension HTTPDNSClient {
     ///
     /// It is safe to use from any task or thread.
     public final class InterceptorRegistry: Sendable {
-        /// The registry of all clients that are not given another one.
+        /// The registry of the whole process, for clients whose ``Configuration/processInterceptors`` is this one.
         public static let shared = InterceptorRegistry()
 
         private struct State {

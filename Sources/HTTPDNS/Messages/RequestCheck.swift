@@ -63,7 +63,10 @@ enum RequestCheck {
         port: UInt16
     ) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint] {
         guard !targets.isEmpty else {
-            throw refusal("options.addresses is .only([])", hint: "give one address at least, or use .automatic")
+            throw refusal(
+                "the list of addresses to connect to (options.addresses, connectTo:) is empty",
+                hint: "give one address at least; .automatic, or connectTo: nil, uses mappings, cache and providers"
+            )
         }
         var endpoints: [HTTPDNSEndpoint] = []
         endpoints.reserveCapacity(targets.count)

@@ -35,9 +35,11 @@ extension HTTPDNSClient {
             get { rareFacts?.sentFields }
             set { rareFacts = RareFacts(sentFields: newValue, finalURL: finalURL) }
         }
-        /// The URL of the last hop after redirects, when that hop was answered without sending; nil otherwise. The last exchange
-        /// is then that of an earlier hop.
-        package internal(set) var finalURL: String? {
+        /// The URL of the last hop, after redirects, as it was written. Empty for a response that no call has returned yet.
+        public var url: String { finalURL ?? exchanges.last?.request.originalURL ?? "" }
+        /// The URL of the last hop, when that hop was answered without sending; nil otherwise. The last exchange is then that of
+        /// an earlier hop.
+        var finalURL: String? {
             get { rareFacts?.finalURL }
             set { rareFacts = RareFacts(sentFields: sentFields, finalURL: newValue) }
         }
@@ -71,6 +73,14 @@ extension HTTPDNSClient {
         var statusCode: Int { content.statusCode }
         /// The header fields.
         public var headerFields: HTTPFields { content.headerFields }
+
+        /// Returns the response of a hop with the URL of the hop. An exchange has its own.
+        func at(_ url: @autoclosure () -> String) -> HTTPDNSClient.Response {
+            guard exchanges.isEmpty else { return self }
+            var response = self
+            response.finalURL = url()
+            return response
+        }
 
         /// The exchange of the last hop; nil when that hop was answered without sending after redirects. Where an earlier try of
         /// the hop was sent, it is that one's.
@@ -110,11 +120,12 @@ extension HTTPDNSClient.Response {
         /// The trailers: fields that the server sent after the body. See ``HTTPDNSClient/Response/Body/trailers``.
         public var trailers: HTTPFields { receivedTrailers?.fields ?? [:] }
         private let receivedTrailers: TransferTrailers?
-        /// Whether the last of several hops was answered without sending, see ``HTTPDNSClient/Response/finalURL``.
-        private let isAnsweredInProcess: Bool
+        private let finalURL: String?
 
+        /// The URL of the last hop, after redirects, as it was written.
+        public var url: String { finalURL ?? exchanges.last?.request.originalURL ?? "" }
         /// The exchange of the last hop; nil when that hop was answered without sending.
-        var lastExchange: HTTPDNSClient.Exchange? { isAnsweredInProcess ? nil : exchanges.last }
+        var lastExchange: HTTPDNSClient.Exchange? { finalURL == nil ? exchanges.last : nil }
 
         /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
         init(_ response: HTTPDNSClient.Response, upTo limit: HTTPDNSByteCount) async throws {
@@ -128,7 +139,7 @@ extension HTTPDNSClient.Response {
             version = response.version
             exchanges = response.exchanges
             cacheSource = response.cacheSource
-            isAnsweredInProcess = response.finalURL != nil
+            finalURL = response.finalURL
         }
 
         /// The status.

@@ -16,7 +16,7 @@ extension HTTPDNSClient.Response {
     /// - Parameter limit: The longest body that is read.
     /// - Throws: ``HTTPDNSClientError``, with code `decodingFailed` for another charset, before the body is read;
     ///   `CancellationError`.
-    public func text(upTo limit: HTTPDNSByteCount = .mebibytes(4)) async throws -> String {
+    public func text(upTo limit: HTTPDNSByteCount = .mebibytes(16)) async throws -> String {
         let charset = try Charset(of: headerFields)
         return charset.text(of: try await body.collect(upTo: limit))
     }

@@ -55,7 +55,7 @@ extension HTTPDNSClient.Configuration {
 
         /// Whether fields of this name hold secrets, as far as the name shows.
         package static func isSecret(_ name: HTTPField.Name) -> Bool {
-            name != .referer && HTTPDNSClient.RedirectPolicy().isListedSecret(name)
+            name != .referer && HTTPDNSClient.RedirectPolicy.isKnownSecret(name)
         }
 
         /// - Throws: ``HTTPDNSClientError`` with code `configuration`.

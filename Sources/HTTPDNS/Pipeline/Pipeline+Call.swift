@@ -185,7 +185,7 @@ extension Pipeline {
 
     /// Whether interceptors or hooks run within a call, or it is observed.
     private func needsFrame(_ request: borrowing HTTPDNSClient.Request) -> Bool {
-        if interceptors.isInUse || processInterceptors.isInUse || hasFixedCodeOfOthers || observers.isInUse {
+        if interceptors.isInUse || processInterceptors?.isInUse == true || hasFixedCodeOfOthers || observers.isInUse {
             return true
         }
         guard let own = request.own else { return false }

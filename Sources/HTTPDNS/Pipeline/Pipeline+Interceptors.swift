@@ -6,7 +6,7 @@
 extension Pipeline {
     /// Returns the interceptors of a call: those of the process, of the client, of the request, and the innermost ones.
     func interceptors(of request: HTTPDNSClient.Request) -> InterceptorChain {
-        var chain = processInterceptors.chain
+        var chain = processInterceptors?.chain ?? InterceptorChain()
         chain.append(interceptors.chain)
         if let own = request.own { chain.append(own.interceptors) }
         chain.append(InterceptorChain(network: usedInnermost))

@@ -23,11 +23,13 @@ extension Pipeline {
         to request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else { return response }
+        guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else {
+            return response.at(request.url)
+        }
         let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
-        guard policy.limit > 0 else { return response }
+        guard policy.limit > 0 else { return response.at(request.url) }
         // A redirect of a handler has no http or https URL to start from.
-        if let schemes, schemes.answers(request.url) { return response }
+        if let schemes, schemes.answers(request.url) { return response.at(request.url) }
         do {
             return try await follow(response, to: request, context, policy)
         } catch var error as HTTPDNSClientError {
@@ -122,9 +124,7 @@ extension Pipeline {
         at url: ParsedURL,
         _ trail: RedirectTrail
     ) -> HTTPDNSClient.Response {
-        var response = response
-        // An exchange has the URL of its own hop.
-        if trail.count > 0, response.exchanges.isEmpty { response.finalURL = url.description }
+        var response = response.at(url.description)
         response.exchanges = exchanges
         return response
     }

@@ -51,7 +51,7 @@ final class Pipeline: Sendable {
     let rewriter: HTTPDNSRewriter
     let gate = CallGate()
     /// The interceptors of the process, or of those clients that share this registry.
-    let processInterceptors: HTTPDNSClient.InterceptorRegistry
+    let processInterceptors: HTTPDNSClient.InterceptorRegistry?
     /// The client's own interceptors.
     let interceptors: HTTPDNSClient.InterceptorRegistry
     /// The network interceptors inside all others: the stubs of a test and the handlers of schemes.

@@ -26,12 +26,13 @@ extension HTTPDNSClient {
         /// Whether a redirect may lead from https to http. If not, such a redirect is the error
         /// ``HTTPDNSClientError/Code/redirectRefused``.
         public var allowsDowngrade = false
-        /// The fields that hold secrets besides the standard ones. They are not sent to another origin.
-        public var secretFields: Set<HTTPField.Name> = HTTPDNSClient.RedirectPolicy.commonSecretFields
+        /// Further fields that hold secrets: they are not sent to another origin, whatever ``crossOriginFields`` says.
+        public var secretFields: Set<HTTPField.Name> = []
 
         /// The only fields that are sent to another origin; `nil` means all except those that look like secrets.
         ///
-        /// The rule looks at the parts of a name between hyphens, underscores or dots. A field looks like a secret when
+        /// A field looks like a secret when services of many vendors expect a key or a token in it, such as `X-Api-Key`. Otherwise
+        /// the rule looks at the parts of a name between hyphens, underscores or dots. A field looks like a secret when
         /// a part contains `token`, `secret`, `credential`, `signature`, `session` or `password`. It also does when a
         /// part begins with `auth` (but not `author`) or ends with `key`. `Idempotency-Key` does not. A list replaces
         /// this rule, so it can name such a field. The other fields that are held back are held back with a list too.
@@ -61,7 +62,7 @@ extension HTTPDNSClient {
         private(set) var isInherited = false
 
         /// The fields in which services of many vendors expect keys and tokens.
-        public static let commonSecretFields: Set<HTTPField.Name> = Set(
+        private static let commonSecretFields: Set<HTTPField.Name> = Set(
             [
                 "Api-Key", "Apikey", "X-Api-Key", "X-Auth-Token", "X-Access-Token", "X-Amz-Security-Token",
                 "X-Csrf-Token",
@@ -72,14 +73,18 @@ extension HTTPDNSClient {
 
         /// Whether a field is held back when the origin changes.
         func withholds(_ field: HTTPField) -> Bool {
-            if field.indexingStrategy == .disallow || isListedSecret(field.name) { return true }
+            if field.indexingStrategy == .disallow || Self.standardSecretFields.contains(field.name)
+                || secretFields.contains(field.name)
+            {
+                return true
+            }
             if let crossOriginFields { return !crossOriginFields.contains(field.name) }
-            return SecretFieldName.matches(field.name)
+            return Self.commonSecretFields.contains(field.name) || SecretFieldName.matches(field.name)
         }
 
-        /// Whether a field is one of the standard secret fields or of ``secretFields``.
-        func isListedSecret(_ name: HTTPField.Name) -> Bool {
-            HTTPDNSClient.RedirectPolicy.standardSecretFields.contains(name) || secretFields.contains(name)
+        /// Whether a field is known to hold a secret, whatever a policy says.
+        static func isKnownSecret(_ name: HTTPField.Name) -> Bool {
+            standardSecretFields.contains(name) || commonSecretFields.contains(name)
         }
 
         /// The fields that RFC 9110 section 15.4 names. `Cookie2` is obsolete, and some servers still read it.

@@ -235,7 +235,7 @@ extension SettingsReader {
             policy.allowsDowngrade = allows
         }
         if let node = fields["secret_fields"] {
-            policy.secretFields.formUnion(readFieldNames(node, path: "client.redirects.secret_fields"))
+            policy.secretFields = Set(readFieldNames(node, path: "client.redirects.secret_fields"))
         }
         if let node = fields["cross_origin_fields"] {
             policy.crossOriginFields = Set(readFieldNames(node, path: "client.redirects.cross_origin_fields"))

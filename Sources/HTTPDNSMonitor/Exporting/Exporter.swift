@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-public import HTTPDNS
+internal import HTTPDNS
 internal import HTTPDNSCore
 public import HTTPDNSPrimitives
 public import Logging

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-public import HTTPDNS
+internal import HTTPDNS
 
 extension HTTPDNSTrafficMonitor {
     /// Records as a web page for readers, in one file without a reference to another one and without a script.

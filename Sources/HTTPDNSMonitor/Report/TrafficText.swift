@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-package import HTTPDNS
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// Records as text for a terminal: the story of a report in lines.

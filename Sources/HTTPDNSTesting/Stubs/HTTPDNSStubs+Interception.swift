@@ -11,7 +11,7 @@ internal import Logging
 /// let registration = HTTPDNSClient.InterceptorRegistry.shared.addNetworkInterceptor(stubs)
 /// ```
 ///
-/// All clients of the process then use it, from their next call on. It runs outside the network interceptors of each client,
+/// All clients whose `processInterceptors` is that registry then use it, from their next call on. It runs outside the network interceptors of each client,
 /// which a stubbed request does not reach; `HTTPDNSClient.Configuration.use(_:)` is inside of them. A set that is installed
 /// twice for a client handles each request once.
 extension HTTPDNSStubs: HTTPDNSClient.Interceptor {

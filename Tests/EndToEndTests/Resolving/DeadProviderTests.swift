@@ -149,7 +149,7 @@ struct DeadProviderTests {
         configuration.resolver.families = .v4
         let mark = rig.bindLogMark()
         try await withClient(configuration) { client in
-            func source(connectTo targets: [HTTPDNSClient.Request.Target] = []) async throws -> String {
+            func source(connectTo targets: [HTTPDNSClient.Request.Target]? = nil) async throws -> String {
                 let response = try await client.get("https://\(name):\(rig.tlsPort)/health", connectTo: targets)
                 let body = try await response.text()
                 let rewritten = try #require(response.exchanges.first?.request)

@@ -26,6 +26,20 @@ struct StubTests {
         }
     }
 
+    @Test("A response has the URL of the last hop, also of a stub and after a redirect")
+    func url() async throws {
+        let stubs = HTTPDNSStubs()
+        stubs.on(.get, url).respond(.reply("first"))
+        stubs.on(.get, path: "/old").respond(.status(.found, headers: [.location: url]))
+        try await withStubs(stubs) { client async throws in
+            for address in [url, "https://api.shop.test/old"] {
+                let response = try await client.get(address)
+                #expect(response.url == url && response.exchanges.isEmpty)
+                #expect(try await response.text() == "first")
+            }
+        }
+    }
+
     @Test("A stub is removed by its handle, and all are at once")
     func removal() async throws {
         let stubs = HTTPDNSStubs()

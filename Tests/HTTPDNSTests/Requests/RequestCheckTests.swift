@@ -164,15 +164,13 @@ struct RequestCheckTests {
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
     }
 
-    @Test("Without targets a call is automatic, and .only with an empty list is refused")
+    @Test("Without targets a call is automatic, and an empty list of them is refused")
     func noTargets() async throws {
         let rig = try Rig()
-        let response = try await rig.client.get("https://one.test/", connectTo: [])
+        let response = try await rig.client.get("https://one.test/", connectTo: nil)
         #expect(response.exchanges.first?.request.source == .provider)
-        var request = HTTPDNSClient.Request(url: "https://one.test/")
-        request.options.addresses = .only([])
-        let error = await clientError { [request] in try await rig.client.execute(request) }
-        #expect(error?.code == .invalidRequest && rig.wire.requests.count == 1)
+        let error = await clientError { try await rig.client.get("https://one.test/", connectTo: []) }
+        #expect(error?.code == .invalidRequest && error?.hint != nil && rig.wire.requests.count == 1)
     }
 
     @Test("Targets and their source print as text")

@@ -19,7 +19,7 @@ struct DestinationTests {
                 location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: 12)
             )
         }
-        func line(_ url: String, connectTo targets: [HTTPDNSClient.Request.Target] = []) async throws -> String {
+        func line(_ url: String, connectTo targets: [HTTPDNSClient.Request.Target]? = nil) async throws -> String {
             try await rig.client.get(url, connectTo: targets).destination.description
         }
         #expect(
