@@ -12,7 +12,8 @@
 
 int64_t sim_time;
 static int64_t wall_shift;
-static uint64_t random_state;
+static uint64_t random_seed, random_state;
+static int64_t random_start, random_time;
 
 int64_t sim_now(void) { return sim_time; }
 void sim_set_now(int64_t nanoseconds) {
@@ -20,7 +21,12 @@ void sim_set_now(int64_t nanoseconds) {
     sim_time = nanoseconds;
 }
 void sim_shift_wall(int64_t nanoseconds) { wall_shift = nanoseconds; }
-void sim_seed(uint64_t seed) { random_state = seed; }
+void sim_seed(uint64_t seed) {
+    random_seed = seed;
+    random_start = sim_time;
+    sim_draw_again();
+}
+void sim_draw_again(void) { random_time = -1; }
 
 // 2027-01-15, and a machine that started 1,000 s before.
 static const int64_t wall_start = 1800000000000000000, monotonic_start = 1000000000000;
@@ -54,6 +60,10 @@ time_t time(time_t *result) {
 
 // SplitMix64, as in the program (Draw.swift).
 static uint64_t next(void) {
+    if (random_time != sim_time) {
+        random_time = sim_time;
+        random_state = random_seed ^ (uint64_t)(sim_time - random_start) * 0xD1B54A32D192ED03;
+    }
     uint64_t value = random_state += 0x9E3779B97F4A7C15;
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
     value = (value ^ (value >> 27)) * 0x94D049BB133111EB;

@@ -6,6 +6,7 @@
 #include "model.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -28,7 +29,7 @@ typedef struct Piece {
 } Piece;
 
 typedef struct {
-    int number, descriptor, family;
+    int number, family, type, protocol;
     int connecting, fate;
     int64_t connected_at;
     struct sockaddr_storage peer;
@@ -114,14 +115,19 @@ int socket(int family, int type, int protocol) {
         errno = EMFILE;
         return -1;
     }
-    int descriptor = library(family, type, protocol);
-    if (!is_modeled || descriptor < 0) return descriptor;
+    if (!is_modeled) return library(family, type, protocol);
+    // A real socket would take most of the time that the kernel has here.
+    static int kept = -1;
+    if (kept < 0) kept = sim_memory_file("");
+    int descriptor = fcntl(kept, F_DUPFD_CLOEXEC, 0);
+    if (descriptor < 0) return descriptor;
     if (descriptor >= SIM_DESCRIPTORS) abort();
     Connection *created = calloc(1, sizeof(Connection));
     if (!created) abort();
     created->number = ++last_number;
-    created->descriptor = descriptor;
     created->family = family;
+    created->type = type;
+    created->protocol = protocol;
     created->local_port = 20000 + last_number % 40000;
     connections[descriptor] = created;
     open_descriptors[open_count++] = descriptor;
@@ -147,19 +153,26 @@ int close(int descriptor) {
 }
 
 // The product tries certificates on a socket of its own: those on 127.0.0.1 are real.
-static int is_loopback(const struct sockaddr *address) {
-    return address->sa_family == AF_INET && ((const struct sockaddr_in *)address)->sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+static void make_real_for_loopback(int descriptor, const struct sockaddr *address) {
+    Connection *c = connection(descriptor);
+    if (!c || address->sa_family != AF_INET || ((const struct sockaddr_in *)address)->sin_addr.s_addr != htonl(INADDR_LOOPBACK))
+        return;
+    LIBRARY(socket);
+    int real = library(c->family, c->type, c->protocol);
+    drop(descriptor);
+    if (real < 0 || dup3(real, descriptor, O_CLOEXEC) < 0) abort();
+    close(real);
 }
 
 int bind(int descriptor, const struct sockaddr *address, socklen_t length) {
     LIBRARY(bind);
-    if (connection(descriptor) && is_loopback(address)) drop(descriptor);
+    make_real_for_loopback(descriptor, address);
     return library(descriptor, address, length);
 }
 
 int connect(int descriptor, const struct sockaddr *address, socklen_t length) {
     LIBRARY(connect);
-    if (connection(descriptor) && is_loopback(address)) drop(descriptor);
+    make_real_for_loopback(descriptor, address);
     Connection *connecting = connection(descriptor);
     if (!connecting) return library(descriptor, address, length);
     memcpy(&connecting->peer, address, length);

@@ -29,6 +29,9 @@ struct Draw {
         _ = random.next()
     }
 
+    /// The draws about something that happens now. What happened before may differ between variants, and decides nothing.
+    init(now thing: String, in world: UInt64) { self.init(world, "\(thing) \(schedule.elapsed)") }
+
     mutating func below(_ bound: Int) -> Int { Int(random.next(upperBound: UInt64(bound))) }
 
     mutating func happens(_ share: Int, of whole: Int = 100) -> Bool { below(whole) < share }

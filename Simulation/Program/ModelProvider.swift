@@ -33,13 +33,17 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         // Nothing is sent for a query that was canceled before it began.
         try Task.checkCancellation()
         received(query)
+        let start = schedule.elapsed
+        defer { currentStage.checkTime(of: query, to: source, since: start) }
         guard let real else { return try await answer(query) }
         let stage = currentStage
         let host = "\(query.host)"
-        defer { stage.queriesInFlight[host, default: 0] -= 1 }
+        var isGood = false
+        stage.asks(source, for: host)
+        defer { stage.ends(source, for: host, isGood: isGood) }
         do {
             let answer = try await real.resolve(query)
-            note(answer, to: query)
+            isGood = note(answer, to: query)
             return answer
         } catch let error as HTTPDNSProviderError {
             stage.cover("provider \(error.code)")
@@ -55,7 +59,9 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
     }
 
     /// Notes an answer of the real provider.
-    private func note(_ answer: HTTPDNSProviderAnswer, to query: HTTPDNSProviderQuery) {
+    /// - Returns: Whether it has addresses that a call may use.
+    private func note(_ answer: HTTPDNSProviderAnswer, to query: HTTPDNSProviderQuery) -> Bool {
+        let stage = currentStage
         let families = [answer.v4, answer.v6].compactMap { $0 }
         let host = "\(query.host)"
         var addresses: [HTTPDNSAddress] = []
@@ -72,13 +78,15 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
             default: break
             }
         }
+        let isGood = stage.allowsAny(addresses)
         // Records of type HTTPS may lead elsewhere.
-        guard !query.wantsHTTPSRecords || answer.httpsRecords == nil else { return }
-        if failures == families.count { return currentStage.queryFailed(host) }
-        guard failures == 0, !addresses.isEmpty, let index = currentStage.number(of: host),
-            addresses.allSatisfy(currentStage.world.names[index].addresses.contains)
-        else { return }
-        currentStage.rests(index, addresses, lives: life)
+        guard !query.wantsHTTPSRecords || answer.httpsRecords == nil else { return isGood }
+        if failures == families.count { stage.queryFailed(host) }
+        guard failures == 0, !addresses.isEmpty, let index = stage.number(of: host),
+            addresses.allSatisfy(stage.world.names[index].addresses.contains)
+        else { return isGood }
+        if stage.isOnlyOne(source, askedFor: host) { stage.rests(index, addresses, lives: life) }
+        return isGood
     }
 
     func resolve(
@@ -94,7 +102,7 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         }
         for query in queries { received(query) }
         var answers: [HTTPDNSName: HTTPDNSProviderAnswer] = [:]
-        let tasks = queries.map { query in Task { try await self.answer(query) } }
+        let tasks = queries.map { query in Task { try await self.answer(query, isBatch: true) } }
         for (host, task) in zip(batch, tasks) { answers[host] = try? await task.value }
         return answers
     }
@@ -110,13 +118,17 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         if isShutDown { stage.violate("a provider that is shut down is not asked", "\(name) for \(host)") }
     }
 
-    private func answer(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+    private func answer(
+        _ query: HTTPDNSProviderQuery,
+        isBatch: Bool = false
+    ) async throws -> HTTPDNSProviderAnswer {
         let stage = currentStage
         let host = "\(query.host)"
-        defer { stage.queriesInFlight[host, default: 0] -= 1 }
-        let number = stage.next("query \(name) \(host) \(query.families)")
-        var draw = Draw(stage.seed, "answer \(name) \(host) \(query.families) \(number)")
-        stage.note("query \(name) \(host) \(query.families) \(number)")
+        var isGood = false
+        stage.asks(source, for: host)
+        defer { stage.ends(source, for: host, isGood: isGood) }
+        var draw = Draw(now: "answer \(name) \(host) \(query.families)", in: stage.seed)
+        stage.note("query \(name) \(host) \(query.families)")
         if let overload = stage.world.overload, let index = stage.number(of: host) {
             stage.cover("answer under overload")
             try await Task.sleep(for: overload.service)
@@ -147,8 +159,9 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         )
         if fate < 75 {
             stage.cover("answer no such name")
-            stage.unknown.insert(index)
-            return HTTPDNSProviderAnswer(nil, timeToLive: .seconds(2), to: query)
+            let life: Duration = stage.world.isSlow ? draw.pick([.seconds(2), .seconds(600), life]) : .seconds(2)
+            stage.denies(index, lives: life)
+            return HTTPDNSProviderAnswer(nil, timeToLive: life, to: query)
         }
         if fate < 90 {
             stage.cover("answer empty")
@@ -173,7 +186,9 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         let addresses = (0..<1 + draw.below(3)).map { own[(first + $0) % own.count] }
         let asked = addresses.filter { query.families.contains($0.family == .v4 ? .v4 : .v6) }
         stage.answered(source, asked, lives: life)
-        stage.rests(index, asked, lives: life)
+        // The others of a batch may come later.
+        if !isBatch, stage.isOnlyOne(source, askedFor: host) { stage.rests(index, asked, lives: life) }
+        isGood = stage.allowsAny(asked)
         return HTTPDNSProviderAnswer(addresses, timeToLive: life, to: query)
     }
 

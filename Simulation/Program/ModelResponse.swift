@@ -120,7 +120,7 @@ struct ModelResponse {
                 straysAfter = draw.time(.zero, .milliseconds(5))
             }
             var coding = Draw(stage.seed, "coding \(request.target) \(attempt)")
-            if coding.happens(1, of: 500) {
+            if coding.happens(stage.world.settings.connecting.maximumBody == nil ? 1 : 3, of: 500) {
                 stage.cover("response with a long body")
                 pieces[0].bytes += [UInt8](repeating: UInt8(ascii: "."), count: 400_000)
             } else if stage.depth == .whole, coding.happens(20) {

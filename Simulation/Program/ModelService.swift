@@ -91,9 +91,8 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
             throw TransferFailure(code: .connectionLost, phase: .firstByte, message: "the query is broken")
         }
         let thing = "\(source) \(question.host) \(question.type)"
-        let number = stage.next("service \(thing)")
-        var draw = Draw(stage.seed, "service \(thing) \(number)")
-        stage.note("service \(thing) \(number) at \(endpoint.address)")
+        var draw = Draw(now: "service \(thing)", in: stage.seed)
+        stage.note("service \(thing) at \(endpoint.address)")
         let isDown = World.isDown("\(source)", in: stage.seed, at: .nanoseconds(schedule.elapsed))
         // An address is well or bad for some seconds.
         var weather = Draw(stage.seed, "weather \(endpoint.address) \(schedule.elapsed / 3_000_000_000)")
@@ -102,6 +101,8 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
         let fate = draw.below(1000)
         var pause = draw.time(.microseconds(300), isDown ? .seconds(4) : .milliseconds(fate < 30 ? 900 : 30))
         if isSilent { pause = .seconds(10) }
+        // A transport notices it before, and not in the moment in which the query is given up.
+        let deadline = deadline - draw.time(.microseconds(10), .milliseconds(2))
         let now = SystemTimeSource().now()
         try await Task.sleep(for: max(.zero, min(pause, deadline - now)))
         if isClosed { throw TransferFailure(code: .shutDown, phase: .firstByte, message: "the service is left") }
@@ -120,8 +121,8 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
             throw TransferFailure(code: .connectionLost, phase: .firstByte, message: "the connection ended")
         }
         var reply = UpstreamReply(status: 200, headerFields: [:], body: [], endpoint: endpoint)
-        if fate < 30 {
-            reply.status = draw.pick([204, 302, 404, 408, 415, 421, 429, 429, 500, 503, 503])
+        if fate < 46 {
+            reply.status = draw.pick([204, 302, 404, 408, 415, 421, 429, 500, 503])
             stage.cover("service status \(reply.status)")
             if reply.status == 429 || reply.status == 503, draw.happens(50) {
                 reply.headerFields[.retryAfter] = draw.happens(50) ? "1" : stage.date(after: 2)
@@ -129,7 +130,7 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
             return reply
         }
         // A kind of fault at a time: most of them make the whole message useless.
-        let fault = fate < 60 ? draw.below(10) : -1
+        let fault = fate < 76 ? draw.below(10) : -1
         if fault >= 0 { stage.cover("service fault \(fault) in \(kind)") }
         let answer = answer(to: question, isDown: isDown, &draw)
         reply.body = kind == .json ? json(answer, question, fault) : message(answer, question, fault, &draw)
@@ -164,10 +165,10 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
         var lives = Draw(stage.seed, "lives \(stage.world.names[index].host)")
         let isShort = lives.happens(50)
         let life: UInt32 = lives.pick(isShort ? [0, 1, 1] : [20, 600, 2_147_483_648])
-        let negative: UInt32? = draw.happens(70) ? min(life, 2) : nil
+        let negative: UInt32? = draw.happens(70) ? stage.world.isSlow ? life : min(life, 2) : nil
         if fate < 55 {
             stage.cover("answer no such name")
-            stage.unknown.insert(index)
+            stage.denies(index, lives: negative.map { .seconds(Int64($0)) } ?? .seconds(5))
             return Answer(code: 3, negativeLife: negative)
         }
         if fate < 70 {

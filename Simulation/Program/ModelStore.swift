@@ -21,8 +21,8 @@ final class ModelStore: HTTPDNSResolutionStore, @unchecked Sendable {
 
     private func pass(_ what: String) async throws {
         let stage = currentStage
-        var draw = Draw(stage.seed, "store \(what) \(stage.next(what))")
-        let fate = draw.below(10)
+        var draw = Draw(now: "store \(what)", in: stage.seed)
+        let fate = draw.below(7)
         stage.cover("store \(what)\(fate == 0 ? " failed" : fate == 1 ? " slow" : "")")
         try await Task.sleep(
             for: fate == 1 ? draw.time(.milliseconds(500), .seconds(4)) : draw.time(.zero, .milliseconds(5))

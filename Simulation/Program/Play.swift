@@ -128,16 +128,17 @@ private let rootsPath = """
 /// The system's name service: it knows all names, and answers two addresses of each.
 private func answerName(_ text: String, family: Int32, into answer: inout sim_name_answer) {
     let stage = currentStage
-    let number = stage.next("system \(text)")
-    var draw = Draw(stage.seed, "system \(text) \(number)")
+    var draw = Draw(now: "system \(text)", in: stage.seed)
     answer.delay = draw.time(.microseconds(200), draw.happens(5) ? .seconds(2) : .milliseconds(20)).nanoseconds
     stage.cover("system lookup")
-    defer { stage.note("system \(text) \(family) \(number): \(answer.error), \(answer.count) addresses") }
+    defer { stage.note("system \(text) \(family): \(answer.error), \(answer.count) addresses") }
     let host = text.hasSuffix(".") ? String(text.dropLast()) : text
+    stage.asked[.system, default: [:]][host] = schedule.elapsed
     let index = stage.number(of: host)
     guard index != nil || host == ModelProxy.host, !draw.happens(3) else {
         answer.error = -2
-        if let index { stage.unknown.insert(index) }
+        // It is used as long as addresses of the system.
+        if let index { stage.denies(index, lives: .seconds(40)) }
         return
     }
     var given: [HTTPDNSAddress] = []
@@ -212,6 +213,7 @@ private final class WorldRun: @unchecked Sendable {
 
     /// A file of this process, in memory where the system has that.
     private static let snapshot = "/dev/shm/httpdns-simulate-\(getpid())"
+    private static let lookupTime = "a lookup ends within 3 s, or 300 ms with a stale answer"
     private static let secret = snapshot + "-secret"
 
     var unfinished: String {
@@ -263,7 +265,10 @@ private final class WorldRun: @unchecked Sendable {
         stage.world.overload?.apply(to: &configuration)
         if variant.isObserved {
             configuration.applicationInterceptors = [PassingInterceptor()]
-            configuration.networkInterceptors = [PassingInterceptor()]
+            // A network interceptor may add what belongs to one caller: reads with a secret of the settings are not shared
+            // then, and a call gets its response before the whole body.
+            let changesTimes = stage.world.isSequential && settings.merges && settings.hasSecretFile
+            if !changesTimes { configuration.networkInterceptors = [PassingInterceptor()] }
         }
         return configuration
     }
@@ -332,7 +337,16 @@ private final class WorldRun: @unchecked Sendable {
             }
             let changes = Task { await self.change() }
             await withTaskGroup(of: Void.self) { group in
-                for call in stage.world.calls { group.addTask { await self.run(call) } }
+                if stage.world.isSequential {
+                    group.addTask { await self.runInTurn() }
+                } else {
+                    for call in stage.world.calls {
+                        group.addTask {
+                            try? await Task.sleep(for: call.start)
+                            await self.run(call)
+                        }
+                    }
+                }
                 if clients.count > 1, let last = stage.world.calls.last {
                     group.addTask {
                         try? await Task.sleep(for: last.start / 2)
@@ -416,9 +430,22 @@ private final class WorldRun: @unchecked Sendable {
         return .stream(length: Int64(bytes.count), chunks)
     }
 
+    private func runInTurn() async {
+        var last = Duration.zero
+        for call in stage.world.calls {
+            try? await Task.sleep(for: call.start - last)
+            last = call.start
+            await run(call)
+        }
+    }
+
     private func run(_ call: World.Call) async {
-        try? await Task.sleep(for: call.start)
-        while clients.isEmpty, let restarting { _ = await restarting.result }
+        while clients.isEmpty, let restarting {
+            _ = await restarting.result
+            // Not all of them in one moment.
+            var draw = Draw(stage.seed, "held up \(call.number)")
+            try? await Task.sleep(for: draw.time(.zero, .milliseconds(1)))
+        }
         let isOfSecond = clients.count > 1 && call.usesSecondClient && !closed.contains(ObjectIdentifier(clients[1]))
         let client = clients[isOfSecond ? 1 : 0]
         if isOfSecond { stage.secondClientCalls.insert(call.number) }
@@ -449,6 +476,7 @@ private final class WorldRun: @unchecked Sendable {
         let number = begun[call.name]
         let isFirst = !running.values.contains { $0.name == call.name }
         running[call.number] = call
+        stage.beginConnecting()
         stage.note("call \(call.number) \(name.host)")
         let start = schedule.elapsed
         let task = Task { [request] in try await self.send(request, call, client) }
@@ -461,9 +489,19 @@ private final class WorldRun: @unchecked Sendable {
             }
         }
         let text: String
+        var details = ""
         do {
             let response = try await task.value
             text = "\(response.status.code)"
+            for exchange in response.exchanges {
+                let longest: Duration = exchange.request.resolution.isStale ? .milliseconds(300) : .seconds(3)
+                if let took = exchange.resolve, took > longest + .milliseconds(1),
+                    exchange.request.resolution.switchedOff == nil
+                {
+                    stage.violate(WorldRun.lookupTime, "call \(call.number): \(took)")
+                }
+                details += " \(exchange.remote), \(exchange.failedAttempts.count) attempts before"
+            }
             stage.completed.append(schedule.elapsed)
             note(response.exchanges, of: call, isAlone: isFirst && begun[call.name] == number)
         } catch {
@@ -471,6 +509,7 @@ private final class WorldRun: @unchecked Sendable {
             stage.cover("error \(text)")
             // The status of a response whose body failed is not known.
             forgetStatus(of: call)
+            stage.noteFailure(of: call)
             check(error, of: call, by: client, after: .nanoseconds(schedule.elapsed - start))
         }
         running[call.number] = nil
@@ -485,7 +524,7 @@ private final class WorldRun: @unchecked Sendable {
                 "call \(call.number): \(elapsed) ns, canceled at \(pause)"
             )
         }
-        outcomes[call.number] = text
+        outcomes[call.number] = "\(text) after \(elapsed)\(details)"
         if text == "shut-down", elapsed == 0 { refused += 1 }
         stage.note("result \(call.number) \(text) after \(elapsed)")
     }
@@ -505,7 +544,7 @@ private final class WorldRun: @unchecked Sendable {
         {
             stage.violate("a call does not time out before its time limit", "\(facts), after \(elapsed)")
         }
-        if "\(error)".contains("Too many open files") {
+        if stage.socketsSince >= 0, "\(error)".contains("Too many open files") {
             stage.cover("error for lack of a descriptor")
             if stage.callStarts[call.resource] ?? 0 > stage.socketsSince {
                 stage.violate("a call does not fail for lack of a descriptor when there are some", facts)
@@ -514,13 +553,27 @@ private final class WorldRun: @unchecked Sendable {
         if error.code == .transportFailed, error.phase == .queue {
             stage.violate("a call does not fail while another loop can serve it", facts)
         }
+        if (error.underlying as? HTTPDNSResolver.Error)?.code == .providersFailed, stage.visited[call.resource] == nil {
+            stage.checkUnresolved(call.name, since: schedule.elapsed - elapsed.nanoseconds, facts)
+        }
+        let settings = stage.world.settings
+        // A request that waits for a connection is resolved again after that.
+        let waits = !stage.world.isSequential && (settings.maximumPerHost ?? connecting.maximum) != nil
+        if error.phase == .resolve, !settings.retries, settings.networkWait == .zero, !waits,
+            stage.visited[call.resource] == nil, elapsed > .milliseconds(3001)
+        {
+            stage.violate(WorldRun.lookupTime, "\(facts), after \(elapsed)")
+        }
+        if error.phase == .connect, stage.visited[call.resource] == nil {
+            stage.checkConnecting(error.attempts.count, facts)
+        }
         var names = stage.visited[call.resource, default: []].union([call.name])
         for name in names { names.formUnion(stage.rules.led[name] ?? []) }
         // A call that got a response to another one may have been redirected by it.
-        if !stage.strayCalls.contains(call.resource), names.isDisjoint(with: stage.unknown),
-            (error.underlying as? HTTPDNSResolver.Error)?.code == .nameNotFound, error.code != .proxyUnreachable
+        if !stage.strayCalls.contains(call.resource), error.code != .proxyUnreachable,
+            (error.underlying as? HTTPDNSResolver.Error)?.code == .nameNotFound
         {
-            stage.violate("a name does not exist only when a source has said so", facts)
+            stage.checkDenial(of: names, by: call.resource, facts)
         }
         guard call.isPost, !call.isStream, stage.world.settings.retries, call.timeout == nil, call.cancelAfter == nil,
             !closed.contains(ObjectIdentifier(client)), error.code == .connectFailed || error.code == .connectionLost
@@ -648,6 +701,9 @@ private final class WorldRun: @unchecked Sendable {
             if pause > 0 { guard (try? await Task.sleep(for: .nanoseconds(pause))) != nil else { return } }
             do {
                 try await apply(event.change)
+                // Most calls that a restart held up begin before the next change, which may be due already.
+                var pause = Draw(stage.seed, "pause \(event.at)")
+                if case .restart = event.change, pause.happens(80) { try await Task.sleep(for: .milliseconds(1)) }
             } catch {
                 if Task.isCancelled { return }
                 stage.violate("a valid change of settings is taken", "\(event.change): \(error)")

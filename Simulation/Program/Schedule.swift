@@ -117,6 +117,7 @@ final class Schedule: TaskExecutor, SchedulingExecutor, SerialExecutor, MainExec
             case .random: index = Int(random.next(upperBound: UInt64(ready.count + threadCount)))
             }
             steps += 1
+            sim_draw_again()
             if index >= ready.count {
                 sim_turn(threads[index - ready.count])
                 continue

@@ -11,7 +11,9 @@ func shrink(_ world: World, _ variant: Variant, breaking rule: String, mostPlays
 
     func isBroken(_ candidate: World) -> Bool {
         plays += 1
-        return play(candidate, variant).violations.contains { $0.rule == rule }
+        let outcome = play(candidate, variant)
+        guard rule == Outcome.sameOutcomes else { return outcome.violations.contains { $0.rule == rule } }
+        return !outcome.differences(from: play(candidate, Variant(depth: variant.depth, order: .random(1)))).isEmpty
     }
 
     func shrink<Element>(_ path: WritableKeyPath<World, [Element]>) {

@@ -55,6 +55,27 @@ struct Arguments {
     }
 }
 
+extension Outcome {
+    static let sameOutcomes = "calls one after another have the same outcomes in each variant"
+
+    /// The outcome of a call, without its details.
+    static func kind(_ text: String) -> String {
+        let kind = String(text.prefix { $0 != " " })
+        return Int(kind).map { $0 == 200 ? "response" : "other status" } ?? kind
+    }
+
+    /// Returns how a play differs from another one of the same world.
+    func differences(from other: Outcome) -> [Violation] {
+        var facts: [String] = other.calls.keys.sorted().compactMap { call in
+            let (own, others) = (calls[call] ?? "-", other.calls[call] ?? "-")
+            return own == others ? nil : "call \(call): \(own), else \(others)"
+        }
+        let counts = [self, other].map { [$0.requests, $0.queries, $0.connections] }
+        if counts[0] != counts[1] { facts.append("requests, queries and connections: \(counts[0]), else \(counts[1])") }
+        return facts.prefix(1).map { Violation(rule: Outcome.sameOutcomes, facts: $0) }
+    }
+}
+
 /// Plays the worlds that the arguments ask for.
 /// - Returns: Whether no rule was broken.
 func simulate(_ arguments: Arguments) -> Bool {
@@ -62,7 +83,7 @@ func simulate(_ arguments: Arguments) -> Bool {
     let start = ContinuousClock.now
     var total = Outcome()
     var calls = 0
-    var different = 0
+    var different: [String: Int] = [:]
     var isRepeated = false
     var broken: [(World, Variant, [Violation])] = []
     let variants = Variant.Depth.allCases.flatMap { depth in
@@ -88,14 +109,16 @@ func simulate(_ arguments: Arguments) -> Bool {
             total.queries += outcome.queries
             total.connections += outcome.connections
             total.virtualSeconds += outcome.virtualSeconds
-            if let violation = outcome.violations.first, arguments.stopsWhenBroken {
+            var violations = outcome.violations
+            if world.isSequential, let first = first[variant.depth] { violations += outcome.differences(from: first) }
+            if let violation = violations.first, arguments.stopsWhenBroken {
                 print("seed \(seed) (\(variant)), after \(calls) calls: \(violation.rule)")
                 return false
             }
-            if !outcome.violations.isEmpty { broken.append((world, variant, outcome.violations)) }
+            if !violations.isEmpty { broken.append((world, variant, violations)) }
             if !outcome.isOver {
                 // Tasks and threads of it are left, which would take part in the next world.
-                for violation in outcome.violations {
+                for violation in violations {
                     print("seed \(seed) (\(variant)): \(violation.rule): \(violation.facts)")
                 }
                 print("  with \(world.settings)")
@@ -105,11 +128,9 @@ func simulate(_ arguments: Arguments) -> Bool {
             if arguments.printsTrace { outcome.trace.forEach { print($0) } }
             if world.overload != nil { continue }
             if let first = first[variant.depth] {
-                for (call, text) in first.calls where outcome.calls[call] != text {
-                    different += 1
-                    if different <= 8 {
-                        print("seed \(seed) (\(variant)): call \(call) \(outcome.calls[call] ?? "-"), else \(text)")
-                    }
+                for (call, one) in first.calls {
+                    let pair = [one, outcome.calls[call] ?? "-"].map(Outcome.kind).sorted()
+                    if pair[0] != pair[1] { different[pair.joined(separator: ", "), default: 0] += 1 }
                 }
             } else {
                 first[variant.depth] = outcome
@@ -129,8 +150,9 @@ func simulate(_ arguments: Arguments) -> Bool {
     print(
         "\(calls) calls, \(total.requests) requests, \(total.connections) connections, \(total.queries) queries,",
         "\(total.steps) steps, \(Int(total.virtualSeconds)) s of virtual time;",
-        "\(different) outcomes differ between variants"
+        "\(different.values.reduce(0, +)) outcomes differ between variants"
     )
+    for (pair, count) in different.sorted(by: { $0.value > $1.value }) { print("  differs \(pair): \(count)") }
     // Apart from the rest, which is the same in each process.
     writeError("\(Int(took * 10)) tenths of a second, \(Int(Double(calls) / max(took, 0.001))) calls/s")
     for (kind, count) in Stage.coverage.sorted(by: { $0.key < $1.key }) { print("  \(kind): \(count)") }

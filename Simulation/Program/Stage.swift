@@ -68,6 +68,8 @@ final class Stage {
     var bySystem: Set<HTTPDNSAddress> = []
     /// The calls that may get the stray bytes of a connection: they came after the request had left.
     private(set) var strayCalls: Set<Int> = []
+    /// The names whose cookies a name may have got from such bytes.
+    private var strayCookies: [Int: Set<Int>] = [:]
     /// The stale limits so far, and until when each was in effect.
     private var staleLimits: [(limit: Duration, until: Int64)] = []
     /// The clients that are not shut down.
@@ -75,8 +77,8 @@ final class Stage {
     /// The address that the policy of the second client refuses besides, and its calls.
     var deniedToSecond: HTTPDNSAddress?
     var secondClientCalls: Set<Int> = []
-    /// The names that a source has said do not exist.
-    var unknown: Set<Int> = []
+    /// The names that a source has said do not exist, and the latest time until which that may be used.
+    private var deniedUntil: [Int: Int64] = [:]
     /// The names that a call was redirected to, by the call.
     var visited: [Int: Set<Int>] = [:]
     /// The methods that redirects led to, by the target.
@@ -98,6 +100,18 @@ final class Stage {
     private var failedAt: [String: Int64] = [:]
     /// The time until which services may have asked providers for a pause.
     private var pausedUntil: Int64 = -1
+    /// The last times at which a provider was asked for a host, and at which it had no address of it.
+    var asked: [AnswerSource: [String: Int64]] = [:]
+    private var failed: [AnswerSource: [String: Int64]] = [:]
+    /// The times at which providers were asked that have not answered yet.
+    private var waiting: [AnswerSource: [String: Int64]] = [:]
+    /// The last time at which a call for a name failed: a lookup without a call may end early.
+    private var failedCalls: [Int: Int64] = [:]
+    /// The time since which the settings are as they are; the future while they are replaced.
+    private var settledAt: Int64 = 0
+    /// The last connection that is not accepted, if nothing came since, and the first one of a call.
+    private var silentSince: Int64?
+    var connectingSince: Int64?
     /// When all connections were retired: those made before `began` are not for calls after `ended`.
     private var retired: (began: Int64, ended: Int64)?
     /// The trust settings so far.
@@ -117,6 +131,8 @@ final class Stage {
         var isOver = false
         /// The arrival of bytes that no request asked for.
         var strayAt: Int64?
+        /// The names that requests on it were for.
+        var names: Set<Int> = []
         /// Whether such bytes arrived after a request had left: over HTTP/1.1 no client can tell them from its
         /// response.
         var isShifted = false
@@ -193,8 +209,15 @@ final class Stage {
     private func usableUntil(_ address: HTTPDNSAddress, start: Int64) -> Int64 {
         guard let limits = usableUntil[address] else { return -1 }
         return AnswerSource.allCases.reduce(-1) { latest, source in
-            start > absentSince[source] ?? .max ? latest : max(latest, limits[source.rawValue])
+            isGone(source, address, at: start) ? latest : max(latest, limits[source.rawValue])
         }
+    }
+
+    /// Whether the settings have lost a source of an address. Of a name with both families the address may be kept in the answer
+    /// of another provider, which lacks its family: with the life of the shorter one.
+    private func isGone(_ source: AnswerSource, _ address: HTTPDNSAddress, at start: Int64) -> Bool {
+        let name = owners[address].map { world.names[$0].addresses } ?? []
+        return start > absentSince[source] ?? .max && name.allSatisfy { $0.family == address.family }
     }
 
     /// Notes that a provider is asked for a name.
@@ -209,6 +232,20 @@ final class Stage {
         queriesInFlight[host, default: 0] += 1
         queries[host, default: (0, 0)].all += 1
         failedAt[host] = nil
+    }
+
+    /// Notes that a provider begins to answer a query.
+    func asks(_ source: AnswerSource, for host: String) {
+        asked[source, default: [:]][host] = schedule.elapsed
+        waiting[source, default: [:]][host] = schedule.elapsed
+    }
+
+    /// Notes that a query has ended.
+    /// - Parameter isGood: Whether it brought an address that a call may use.
+    func ends(_ source: AnswerSource, for host: String, isGood: Bool) {
+        queriesInFlight[host, default: 0] -= 1
+        waiting[source, default: [:]][host] = nil
+        if !isGood { failed[source, default: [:]][host] = schedule.elapsed }
     }
 
     /// Notes that a query failed.
@@ -235,11 +272,93 @@ final class Stage {
         // The system is asked beside a provider that is left alone.
         guard schedule.elapsed > pausedUntil, !world.names[name].isShadow, !settings.retries,
             settings.networkWait == .zero, !settings.hasSecondClient,
-            lives >= .seconds(20), queriesInFlight[host] == 1, !hedged.contains(host),
-            addresses.contains(where: { denied[$0] == nil && $0 != deniedToSecond })
+            lives >= .seconds(20), queriesInFlight[host] == 1, !hedged.contains(host), allowsAny(addresses)
         else { return }
+        // A family that earlier answers had, and this one lacks, is asked for again.
+        let families = Set(addresses.map(\.family))
+        guard world.names[name].addresses.allSatisfy({ usableUntil[$0] == nil || families.contains($0.family) }) else {
+            return
+        }
         let until = schedule.elapsed + (min(lives, .seconds(3600)) / 2).nanoseconds
         rests[host] = (until, addresses.reduce(into: []) { $0.formUnion($1.family == .v4 ? .v4 : .v6) })
+    }
+
+    /// Whether no other source is asked for a host beside one: its answer may be used in place of this one's.
+    func isOnlyOne(_ source: AnswerSource, askedFor host: String) -> Bool {
+        let start = (asked[source]?[host] ?? 0) - Duration.seconds(3).nanoseconds
+        return asked.allSatisfy { $0.key == source || $0.value[host] ?? start - 1 < start }
+    }
+
+    func allowsAny(_ addresses: [HTTPDNSAddress]) -> Bool {
+        addresses.contains { denied[$0] == nil && $0 != deniedToSecond }
+    }
+
+    /// Whether the settings, and where a name leads, have been the same since then.
+    func isSettled(_ name: Int, since start: Int64) -> Bool {
+        let rule = rules.destination(of: name)
+        return settledAt < start && rule.since < start && rule.address == nil && !rule.isOff
+    }
+
+    /// Whether a provider may be left out for a host since then: in quarantine, which a failure for any host begins, or because
+    /// of its last answer for this one. It is as good as failed after a second.
+    private func mayLeaveOut(_ source: AnswerSource, for host: String, since start: Int64) -> Bool {
+        if let asked = waiting[source]?[host], schedule.elapsed - asked >= 1_000_000_000 { return true }
+        let failed = failed[source, default: [:]]
+        let quarantine = (failed.values.max() ?? -.max / 2) + Duration.seconds(40).nanoseconds
+        return quarantine > start || (failed[host] ?? -.max / 2) + Duration.seconds(305).nanoseconds > start
+    }
+
+    /// Checks a query to a provider that has ended.
+    func checkTime(of query: HTTPDNSProviderQuery, to source: AnswerSource, since start: Int64) {
+        let (host, took) = ("\(query.host)", schedule.elapsed - start)
+        var facts: String { "\(source) for \(host): \(took) of \(query.timeLimit)" }
+        let earlier = start - Duration.seconds(3).nanoseconds
+        guard let name = number(of: host), settledAt < earlier else { return }
+        let limit: Duration = self.facts.providers.count > 1 ? .seconds(1) : .seconds(3)
+        if min(query.timeLimit, limit).nanoseconds + 1_000_000 < took || query.timeLimit > limit {
+            violate("a query of a provider ends within a second, or three of the only one", facts)
+        }
+        guard took >= 1_000_000_000, failedCalls[name] ?? -1 < start, isSettled(name, since: earlier) else { return }
+        for other in self.facts.providers.map(\.source) where other != source {
+            if asked[other]?[host] ?? -1 < earlier, !mayLeaveOut(other, for: host, since: start) {
+                violate("the next provider is asked within a second of a silent one", facts)
+            }
+        }
+    }
+
+    func noteFailure(of call: World.Call) {
+        for name in visited[call.resource, default: []].union([call.name]) {
+            for name in rules.led[name, default: []].union([name]) { failedCalls[name] = schedule.elapsed }
+        }
+    }
+
+    /// Checks the failure of a call because its name has no address.
+    func checkUnresolved(_ name: Int, since start: Int64, _ facts: @autoclosure () -> String) {
+        guard world.names[name].hasRoute, !world.names[name].isShadow, isSettled(name, since: start) else { return }
+        let host = world.names[rules.destination(of: name).name].host
+        guard let end = number(of: host), world.names[end].hasRoute, !world.names[end].isShadow else { return }
+        for provider in self.facts.providers where !mayLeaveOut(provider.source, for: host, since: start) {
+            violate("a name fails only after each of its providers", "\(facts()), not \(provider.name)")
+        }
+    }
+
+    /// Notes that a source says that a name does not exist.
+    func denies(_ name: Int, lives: Duration) {
+        let life = min(max(lives, .seconds(1)), .seconds(300))
+        deniedUntil[name] = max(deniedUntil[name] ?? -1, schedule.elapsed + life.nanoseconds)
+    }
+
+    /// Checks a call that failed because one of these names does not exist.
+    func checkDenial(of names: Set<Int>, by call: Int, _ facts: @autoclosure () -> String) {
+        guard let until = names.compactMap({ deniedUntil[$0] }).max() else {
+            violate("a name does not exist only when a source has said so", facts())
+            return
+        }
+        // A call may join a lookup that began before.
+        let start = (callStarts[call] ?? 0) - Duration.seconds(4).nanoseconds
+        if start > until + setBack.reduce(0, { $0 + $1.by }) {
+            violate("a denial of a name is used for its life, and 5 minutes at most", "\(facts()), until \(until)")
+        }
     }
 
     /// Notes that answers may be asked for again: of one name, or of all.
@@ -317,6 +436,7 @@ final class Stage {
 
     /// Notes that settings are replaced: what they allow is right from now on, and what the earlier ones allow as well.
     func begin(_ new: SettingsFacts) {
+        settledAt = .max
         for address in facts.denied.subtracting(new.denied) { denied[address] = nil }
         staleLimits.append((max(facts.staleLimit, new.staleLimit), .max))
         defaultFields.insert(new.field)
@@ -349,6 +469,7 @@ final class Stage {
         rules.replaceBase(by: new.mappings, at: now)
         forgetAnswers(ifChanged: new)
         if new.trust != facts.trust { retired?.ended = now }
+        settledAt = now
         facts = new
     }
 
@@ -382,18 +503,29 @@ final class Stage {
             refuse()
         }
         let text = "\(address)"
-        let attempt = next("connect \(text)")
-        var draw = Draw(seed, "connect \(text) \(attempt)")
+        var draw = Draw(now: "connect \(text)", in: seed)
         let fate = self.fate(of: text, &draw)
         cover("connect \(["accepted", "refused", "dropped"][Int(fate)])")
         note("connect \(number) to \(text) of n\(owner): \(fate)")
         let delay = draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
+        checkPause(before: text, isSilent: fate == SIM_DROP)
         peers[number] = Peer(address: address, openedAt: schedule.elapsed + delay)
         if isProxy, let proxy = world.settings.proxy {
             peers[number]?.step = proxy.firstStep
             peers[number]?.isForwarded = proxy.firstStep == nil
         }
         return sim_connection_fate(fate: Int32(fate), delay: delay)
+    }
+
+    /// Checks the time since the last connection that is silent.
+    private func checkPause(before address: String, isSilent: Bool) {
+        let now = schedule.elapsed
+        let pause = world.settings.connecting.attemptDelay + .milliseconds(1)
+        if racesPlainly, let last = silentSince, now > last + pause.nanoseconds {
+            violate("the next address is tried 250 ms after the one before", "\(address), \(now - last) ns after")
+        }
+        silentSince = isSilent ? now : nil
+        connectingSince = connectingSince ?? now
     }
 
     private func fate(of address: String, _ draw: inout Draw) -> Int {
@@ -414,7 +546,7 @@ final class Stage {
         while let step = peer.step, !peer.isOver {
             var isSilent = false
             let answer = proxy.answer(step, peer.buffer, in: self) { thing in
-                var draw = Draw(seed, "tunnel \(thing) \(next("tunnel \(thing)"))")
+                var draw = Draw(now: "tunnel \(thing)", in: seed)
                 guard step == .target else { return draw.happens(2) ? 0 : nil }
                 let fate = fate(of: thing, &draw)
                 isSilent = fate == SIM_DROP
@@ -433,7 +565,7 @@ final class Stage {
                 note("tunnel \(number) to \(target)")
                 peer.address = target
             }
-            var draw = Draw(seed, "tunnel time \(peer.address) \(next("tunnel time \(peer.address)"))")
+            var draw = Draw(now: "tunnel time \(peer.address)", in: seed)
             let at = sim_now() + draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
             guard !isSilent else { return false }
             answer.bytes.withUnsafeBytes {
@@ -443,6 +575,30 @@ final class Stage {
             if answer.isOver { sim_push(Int32(number), at, "", 0, Int32(SIM_END)) }
         }
         return !peer.isOver
+    }
+
+    /// Whether all connections since the start of a call are those of one request: nothing is tried again.
+    private var racesPlainly: Bool {
+        let settings = world.settings
+        guard !settings.retries, !settings.hedges, !settings.systemFallback, settings.proxy == nil else { return false }
+        let connecting = settings.connecting
+        guard !connecting.warmsBeforeMoving, !connecting.probes else { return false }
+        return world.isSequential && settings.networkWait == .zero
+    }
+
+    /// Notes that a call begins.
+    func beginConnecting() { (silentSince, connectingSince) = (nil, nil) }
+
+    /// Checks the time of a call that failed to connect.
+    func checkConnecting(_ attempts: Int, _ facts: @autoclosure () -> String) {
+        guard racesPlainly, let start = connectingSince else { return }
+        let took = Duration.nanoseconds(schedule.elapsed - start)
+        if took > .seconds(5) + world.settings.connecting.attemptDelay * (attempts - 1) + .milliseconds(1) {
+            violate(
+                "a call whose addresses accept nothing ends in 5 s and 250 ms for each further one",
+                "\(facts()), after \(took)"
+            )
+        }
     }
 
     /// Notes that the process lacks something, or has it again.
@@ -474,6 +630,11 @@ final class Stage {
             // slow body the rest may still come.
             if let strayAt = peer.strayAt, strayAt > sim_now() { peer.isShifted = true }
             if peer.isShifted, let call = request.call { strayCalls.insert(call) }
+            if let name = hostNumbers[request.host] {
+                // Names of one target identity share a connection, and then the cookies of such responses.
+                if peer.isShifted { strayCookies[name, default: []].formUnion(peer.names) }
+                peer.names.insert(name)
+            }
             guard peer.buffer.count - end >= request.length else {
                 if request.expectsContinue, peer.continued != request.target {
                     peer.continued = request.target
@@ -504,6 +665,7 @@ final class Stage {
         guard let peer = peers[number] else { return }
         guard !peer.isOver else { return }
         requestCount += 1
+        silentSince = nil
         note("request \(number) \(request.method) \(request.target) at \(peer.address)")
         check(request, at: peer.isForwarded ? nil : peer.address)
         let login = peer.isForwarded && world.settings.proxy?.hasLogin == true ? ModelProxy.login : nil
@@ -536,7 +698,8 @@ final class Stage {
         if let secret = request.authorization, secret != "Bearer secret-\(name)" || request.hasOtherPort {
             violate("a secret goes to its own origin only", "\(facts), \(secret)")
         }
-        for cookie in request.cookies where cookie != "c\(name)=1" {
+        let names = strayCookies[name, default: []].union([name])
+        for cookie in request.cookies where !names.contains(where: { cookie == "c\($0)=1" }) {
             violate("a cookie goes to its own host only", "\(facts), \(cookie)")
         }
         // Its call may follow the redirect of another one.
@@ -605,7 +768,7 @@ final class Stage {
 
     /// Answers a head that waits for leave to send its body.
     private func askForBody(of request: ReceivedRequest, on number: Int) {
-        var draw = Draw(seed, "continue \(request.target) \(next("continue \(request.target)"))")
+        var draw = Draw(now: "continue \(request.target)", in: seed)
         let kind = draw.below(10)
         cover("body \(kind < 6 ? "asked for" : kind < 8 ? "refused" : "waited for")")
         let text = kind < 6 ? "100 Continue\r\n\r\n" : "413 Too Long\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"

@@ -145,6 +145,10 @@ struct World {
     var events: [Event] = []
     /// In a world whose servers and providers are well.
     var overload: Overload?
+    /// Whether each call begins when the one before has ended: then all variants have the same outcomes.
+    var isSequential = false
+    /// Whether the time between such calls is seconds, so that some denials of names are older than they may be.
+    var isSlow = false
 
     /// A world whose only fault is that there are too many calls.
     init(overloaded seed: UInt64, calls callCount: Int) {
@@ -231,10 +235,13 @@ struct World {
         }
         // Some worlds are busy, some have long pauses in which answers and connections get old.
         let spacing: Duration = draw.pick([.microseconds(200), .milliseconds(2), .milliseconds(40), .milliseconds(400)])
+        isSequential = spacing == .milliseconds(400)
+        var slow = Draw(seed, "slow")
+        isSlow = isSequential && slow.happens(40)
         var at = Duration.zero
         for number in 0..<callCount {
             var own = Draw(seed, "call \(number)")
-            at += own.time(.zero, spacing * 2)
+            at += own.time(.zero, isSlow ? .seconds(8) : spacing * 2)
             var call = Call(
                 number: number,
                 resource: number,
@@ -247,7 +254,7 @@ struct World {
             )
             // As soon as it begins: between any two of its first steps.
             var canceling = Draw(seed, "cancellation \(number)")
-            if call.cancelAfter != nil, canceling.happens(30) { call.cancelAfter = .zero }
+            if call.cancelAfter != nil, canceling.happens(30), !isSequential { call.cancelAfter = .zero }
             var body = Draw(seed, "body \(number)")
             call.isStream = call.isPost && body.happens(40)
             var shared = Draw(seed, "resource of call \(number)")
@@ -307,8 +314,11 @@ struct World {
             var own = Draw(seed, "settings \(number)")
             let moment = own.time(.zero, at)
             let later = moment + own.time(.zero, at / 4)
-            switch own.below(8) {
-            case 0: events.append(Event(at: moment, change: .provider(own.pick([.a, .b, nil]))))
+            switch own.below(9) {
+            case 0:
+                events.append(Event(at: moment, change: .provider(own.pick([.a, .b, nil]))))
+                // A provider that the settings left is shut down by then.
+                if own.happens(60) { events.append(Event(at: later, change: .rollBack(1))) }
             // A client in its shutdown takes no settings, and goes on asking.
             case 1 where !settings.hasSecondClient:
                 events.append(Event(at: moment, change: .isEnabled(false)))
@@ -318,7 +328,7 @@ struct World {
                 events.append(Event(at: moment, change: .mapInSettings(name: name, address: own.below(4))))
             // They need a loop of their own.
             case 3 where !settings.mayLackThreads: events.append(Event(at: moment, change: .trust(1 + number % 7)))
-            case 4: events.append(Event(at: moment, change: .refusedSettings(own.below(Change.mistakes))))
+            case 4, 5: events.append(Event(at: moment, change: .refusedSettings(own.below(Change.mistakes))))
             default: events.append(Event(at: moment, change: .rollBack(1 + own.below(2))))
             }
         }
@@ -345,8 +355,11 @@ struct World {
         }
         var ahead = Draw(seed, "ahead")
         settings.hasBatches = ahead.happens(30)
-        for _ in 0..<ahead.below(3) { events.append(Event(at: ahead.time(.zero, at), change: .preresolve)) }
-        for number in 0..<ahead.below(6) {
+        // Which lookup probes a provider, and which names share a batch, depends on the order in which they begin.
+        for _ in 0..<ahead.below(3) where !isSequential {
+            events.append(Event(at: ahead.time(.zero, at), change: .preresolve))
+        }
+        for number in 0..<ahead.below(6) where number % 2 == 1 || !isSequential {
             let change = number % 2 == 0 ? Change.preconnect(name: ahead.below(nameCount)) : .readStatus
             events.append(Event(at: ahead.time(.zero, at), change: change))
         }

@@ -73,5 +73,8 @@ void sim_hold_reads(int64_t until);
 int sim_runnable(int *list, int most);
 // Lets a thread run until it waits.
 void sim_turn(int thread);
+
+// Begins the random numbers of this moment again. What a task draws depends on the time, and not on those that ran before it.
+void sim_draw_again(void);
 // The next moment at which a thread or a connection goes on, INT64_MAX if there is none.
 int64_t sim_next(void);
