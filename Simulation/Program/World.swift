@@ -238,6 +238,12 @@ struct World {
         isSequential = spacing == .milliseconds(400)
         var slow = Draw(seed, "slow")
         isSlow = isSequential && slow.happens(40)
+        // All connections of a call are those of one request, whose times have bounds.
+        if isSequential, slow.happens(40) {
+            (settings.retries, settings.hedges, settings.systemFallback) = (false, false, false)
+            (settings.networkWait, settings.proxy) = (.zero, nil)
+            (settings.connecting.warmsBeforeMoving, settings.connecting.probes) = (false, false)
+        }
         var at = Duration.zero
         for number in 0..<callCount {
             var own = Draw(seed, "call \(number)")
