@@ -81,7 +81,7 @@ extension HTTPDNSConfigurationFile {
         }
         if HostsFile.isMeant(by: text, name: name) {
             var settings = FileSettings()
-            settings.mappings = try importHosts(text, name: name)
+            settings.configuration.resolver.mappings = try importHosts(text, name: name)
             return settings
         }
         return try SettingsReader.read(try YAMLDocument.read(text, file: name), file: name)

@@ -30,7 +30,7 @@ struct MistakeList {
 
     init(file: String) { self.file = file }
 
-    var isEmpty: Bool { mistakes.isEmpty }
+    var count: Int { mistakes.count + uncounted }
 
     mutating func add(_ message: String, at position: Position?, hint: String? = nil) {
         guard mistakes.count < Self.kept else {

@@ -39,48 +39,9 @@ extension FileSettings {
         var settings = SettingsReader(file: SettingsReader.readerName)
         settings.allowsSecretTexts = true
         var root: [ConfigurationNode.Entry] = [.init("version", .scalar("1", isPlain: true))]
-        root += settings.entries(of: .top, below: [], in: values)
+        root += settings.entries(of: FileSettings.facts, below: [], in: values)
         return try settings.read(ConfigurationNode(.mapping(root), at: .none))
     }
-}
-
-extension KeyTable {
-    /// The sections below sections, by their keys.
-    fileprivate static let sections: [String: KeyTable] = [
-        "policy": .policy, "cache": .cache, "cache.ttl": .cacheTimeToLive, "cache.snapshot": .snapshot,
-        "resolver": .resolver, "client": .client, "client.timeouts": .timeouts, "client.connections": .connections,
-        "client.connections.tcp_keepalive": .keepalive, "client.connections.ejection": .ejection,
-        "client.connections.probing": .probing, "client.bandwidth": .bandwidth,
-        "client.redirects": .redirects, "client.retries": .retries,
-        "client.retries.budget": .retryBudget, "client.cookies": .cookies, "client.response_cache": .responseCache,
-        "client.proxy": .proxy, "client.proxy.password": .secret, "client.trust": .trust,
-        "client.trust.client_certificate": .clientCertificate, "client.trust.client_certificate.password": .secret,
-    ]
-    /// The sections that may also be one value, such as `client.cookies: memory`.
-    fileprivate static let sectionsOrValues: Set<String> = [
-        "client.connections.tcp_keepalive", "client.cookies", "client.response_cache", "client.proxy",
-        "client.proxy.password", "client.trust.client_certificate.password",
-    ]
-    /// The keys that a reader is not asked for: those that have names as keys, and those that concern a file or another
-    /// program.
-    package static let ofFilesAlone: Set<String> = [
-        "version", "file_permissions", "providers", "routes", "mappings", "metrics", "serve", "client.headers",
-        "client.headers_by_host", "client.credentials", "client.trust_by_host", "client.trust.pins_by_host",
-    ]
-    /// The keys that take one value or a list.
-    package static let lists: Set<String> = [
-        "policy.allow", "policy.deny", "cache.preresolve", "resolver.internal_zones",
-        "client.connections.ejection.statuses", "client.redirects.secret_fields",
-        "client.redirects.cross_origin_fields",
-        "client.retries.statuses", "client.trust.pins", "client.trust.ciphers", "client.trust.ciphers_tls13",
-        "client.trust.curves", "client.proxy.except",
-    ]
-    /// The keys whose values are secrets.
-    package static let secrets: Set<String> = [
-        "client.proxy.password", "client.trust.client_certificate.password",
-        // They may have a password too, which is refused only after it was read.
-        "client.proxy", "client.proxy.url",
-    ]
 }
 
 extension SettingsReader {
@@ -89,32 +50,23 @@ extension SettingsReader {
 
     /// Returns the entries of a section that have values.
     fileprivate mutating func entries(
-        of table: KeyTable,
+        of settings: [SettingFacts],
         below path: [String],
         in values: ReaderValues
     ) -> [ConfigurationNode.Entry] {
-        var entries: [ConfigurationNode.Entry] = []
-        for key in table.keys {
-            let path = path + [key]
-            let name = path.joined(separator: ".")
-            if KeyTable.ofFilesAlone.contains(name) { continue }
-            let section = KeyTable.sections[name]
-            let isValue = section == nil || KeyTable.sectionsOrValues.contains(name)
-            let value =
-                isValue
-                ? values.value(
-                    at: path,
-                    isList: KeyTable.lists.contains(name),
-                    isSecret: KeyTable.secrets.contains(name)
-                ) : nil
-            let parts = section.map { self.entries(of: $0, below: path, in: values) } ?? []
+        settings.compactMap { setting in
+            if setting.isInFileOnly { return nil }
+            let path = path + [setting.key]
+            let value = setting.isValue ? values.value(of: setting, at: path) : nil
+            let parts = entries(of: setting.parts, below: path, in: values)
             if value != nil, let part = parts.first?.key.text {
+                let name = path.joined(separator: ".")
                 mistakes.add("\(name): there is a value, and one of \(name).\(part)", at: nil, hint: "keep one of them")
-            } else if let content = value ?? (parts.isEmpty ? nil : .mapping(parts)) {
-                entries.append(.init(key, content))
+                return nil
             }
+            let content = value ?? (parts.isEmpty ? nil : .mapping(parts))
+            return content.map { .init(setting.key, $0) }
         }
-        return entries
     }
 }
 
@@ -124,11 +76,11 @@ private struct ReaderValues {
 
     init(_ reader: ConfigSnapshotReader) { self.reader = reader }
 
-    /// Returns the value of a key, of any type; nil without one. ``SettingsReader`` checks it.
-    /// - Parameter isList: Whether the key takes a list. A provider of texts then splits a text at commas.
-    func value(at path: [String], isList: Bool, isSecret: Bool) -> ConfigurationNode.Content? {
-        let key = ConfigKey(path)
-        if isList, let list = list(key, isSecret) { return list }
+    /// Returns the value of a setting, of any type; nil without one. ``SettingsReader`` checks it.
+    func value(of setting: SettingFacts, at path: [String]) -> ConfigurationNode.Content? {
+        let (key, isSecret) = (ConfigKey(path), setting.isSecret)
+        // A provider of texts splits a text at commas.
+        if setting.isList, let list = list(key, isSecret) { return list }
         let text = reader.string(forKey: key, isSecret: isSecret) ?? other(key, isSecret)
         return text.map { .scalar($0, isPlain: false) } ?? list(key, isSecret)
     }

@@ -6,21 +6,22 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-extension KeyTable {
-    package static let hostHeaders = KeyTable(name: "a host's headers", keys: ["fields", "without"])
+extension HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders {
+    static let settings: [Setting<Self>] = [
+        .own("fields", "Fields for these hosts, in place of those of the same name in `headers`.") {
+            if !$1.isEmpty { $3.fields = $0.readHeaders($1, path: $2) }
+        },
+        .init("without", \.without, .fieldNames).means("Names in `headers` that are not sent to these hosts."),
+    ]
 }
 
 /// The header fields that the client adds to requests. Errors repeat their names, never a value.
 extension SettingsReader {
-    mutating func readHeaders(_ node: ConfigurationNode) -> HTTPFields {
-        readHeaderFields(node, path: "client.headers")
-    }
-
-    mutating func readHeadersByHost(_ node: ConfigurationNode) -> [HTTPDNSRoute.Pattern: HTTPDNSClient.Configuration
-        .DefaultHeaders.HostHeaders]
+    mutating func readHeadersByHost(_ node: ConfigurationNode, path: String) -> [HTTPDNSRoute.Pattern: HTTPDNSClient
+        .Configuration.DefaultHeaders.HostHeaders]
     {
-        var headers: [HTTPDNSRoute.Pattern: HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders] = [:]
-        let path = "client.headers_by_host"
+        typealias HostHeaders = HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders
+        var headers: [HTTPDNSRoute.Pattern: HostHeaders] = [:]
         guard isMapping(node, path: path, "names and the fields for them") else { return headers }
         for (text, entry) in entries(of: node, path: path, "names and the fields for them") ?? [] {
             let place = "\(path)[\(quoted(text))]"
@@ -28,20 +29,18 @@ extension SettingsReader {
             if headers[pattern] != nil {
                 mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
             }
-            var own = HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders()
-            let keys = "the keys \(KeyTable.hostHeaders.keys.joined(separator: ", "))"
-            guard entry.value.isEmpty || isMapping(entry.value, path: place, keys) else { continue }
-            guard let fields = fields(of: entry.value, .hostHeaders, path: place) else { continue }
-            if let node = fields["fields"], !node.isEmpty {
-                own.fields = readHeaderFields(node, path: "\(place).fields")
-            }
-            if let node = fields["without"] { own.without = Set(readFieldNames(node, path: "\(place).without")) }
+            var own = HostHeaders()
+            let keys = "the keys \(HostHeaders.settings.map(\.key).joined(separator: ", "))"
+            let name = "a host's headers"
+            guard entry.value.isEmpty || isMapping(entry.value, path: place, keys),
+                read(HostHeaders.settings, of: entry.value, path: place, name: name, into: &own) != nil
+            else { continue }
             headers[pattern] = own
         }
         return headers
     }
 
-    private mutating func readHeaderFields(_ node: ConfigurationNode, path: String) -> HTTPFields {
+    mutating func readHeaders(_ node: ConfigurationNode, path: String) -> HTTPFields {
         var read: HTTPFields = [:]
         guard isMapping(node, path: path, "header fields and their values") else { return read }
         for (text, entry) in entries(of: node, path: path, "header fields and their values") ?? [] {

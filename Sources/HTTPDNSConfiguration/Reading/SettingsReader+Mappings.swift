@@ -5,11 +5,6 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension SettingsReader {
-    /// The limits for a rule's `ttl`.
-    package static let ruleTimeToLive: ClosedRange<Duration> = .seconds(1)...(.seconds(7 * 24 * 3600))
-    /// The limits for a weight.
-    package static let weights = 1...1_000_000
-
     mutating func readMappings(_ node: ConfigurationNode) -> HTTPDNSMappings? {
         guard !node.isEmpty, let entries = entries(of: node, path: "mappings", "a name or *.suffix for each rule")
         else { return nil }
@@ -93,7 +88,11 @@ extension SettingsReader {
             return nil
         }
         guard let fields = fields(of: node, .mapping, path: path) else { return nil }
-        let timeToLive = fields["ttl"].flatMap { duration(of: $0, in: Self.ruleTimeToLive, path: "\(path).ttl") }
+        let timeToLive = read(
+            .duration(.seconds(1)...(.seconds(7 * 24 * 3600))),
+            of: fields["ttl"],
+            path: "\(path).ttl"
+        )
         if let node = fields["last_resort"] {
             return readLastResort(node, beside: fields, path: path, at: entry.key)
         }
@@ -162,7 +161,7 @@ extension SettingsReader {
             let target = value(of: node, path: path, "an address") { text throws(ValueMistake) in
                 try TargetText.parse(text)
             }
-            let share = weight.map { number(of: $0, in: Self.weights, path: "\(path)[\(node.found)]") }
+            let share = weight.map { read(.number(1...1_000_000), of: $0, path: "\(path)[\(node.found)]") }
             guard var target else { return nil }
             if entries.count > 1, let first = lines.updateValue(node.position, forKey: target) {
                 mistakes.add(
@@ -187,23 +186,21 @@ extension SettingsReader {
         }
         guard let fields = fields(of: node, .via, path: path) else { return nil }
         let kept = fields["keep"].flatMap { node in
-            elements(of: node, path: "\(path).keep", "[host]")?.compactMap { word(of: $0, .kept, path: "\(path).keep") }
+            elements(of: node, path: "\(path).keep", "[host]")?
+                .compactMap { read(.words(["host"]), of: $0, path: "\(path).keep") }
         }
         if let node = fields["keep"], let kept, kept.count > 1 {
             mistakes.add("\(path).keep: \"host\" is listed twice", at: node.position)
         }
         guard let host = fields["host"] else {
-            mistakes.add(
-                "\(path): the key \"host\" is missing",
-                at: node.position,
-                hint: "write { host: NAME, keep: [host] }"
-            )
+            missing("host", path, at: node.position, hint: "write { host: NAME, keep: [host] }")
             return nil
         }
         let name = value(of: host, path: "\(path).host", "a name", parse)
         guard fields["keep"] != nil else {
-            mistakes.add(
-                "\(path): the key \"keep\" is missing",
+            missing(
+                "keep",
+                path,
                 at: node.position,
                 hint:
                     "to keep URL, SNI and certificate write via: \(name?.description ?? "NAME"); to keep the Host field alone add keep: [host]"

@@ -6,30 +6,24 @@ internal import HTTPDNSPrimitives
 internal import HTTPDNSVendors
 
 extension SettingsReader {
-    /// Returns the names that routes may use, also those of providers with mistakes, so that each mistake is reported once.
-    func providerNames(_ node: ConfigurationNode?) -> [String] {
-        guard case .mapping(let entries)? = node?.content else { return [] }
-        return entries.compactMap(\.key.text)
-    }
-
-    mutating func readProviders(_ node: ConfigurationNode) -> [FileSettings.Provider] {
-        guard !node.isEmpty, let entries = entries(of: node, path: "providers", "a name for each provider") else {
+    mutating func readProviders(_ node: ConfigurationNode, path: String) -> [FileSettings.Provider] {
+        guard !node.isEmpty, let entries = entries(of: node, path: path, "a name for each provider") else {
             return []
         }
         var lines: [String: Position] = [:]
         return entries.compactMap { name, entry in
-            let path = "providers[\(quoted(name))]"
+            let place = "\(path)[\(quoted(name))]"
             if let first = lines[name] {
                 mistakes.add(
-                    "\(path) is written twice: it is on line \(first.line) already",
+                    "\(place) is written twice: it is on line \(first.line) already",
                     at: entry.key.position,
                     hint: "give one of them another name"
                 )
                 return nil
             }
             lines[name] = entry.key.position
-            checkName(name, entry.key, path: path)
-            return readProvider(name, entry, path: path)
+            checkName(name, entry.key, path: place)
+            return readProvider(name, entry, path: place)
         }
     }
 
@@ -61,48 +55,29 @@ extension SettingsReader {
     private mutating func readProvider(_ name: String, _ entry: ConfigurationNode.Entry, path: String) -> FileSettings
         .Provider?
     {
-        if let url = entry.value.text, url.contains("://") {
-            mistakes.add(
-                "\(path): found a URL; allowed: a mapping with the keys \(KeyTable.dohProvider.keys.joined(separator: ", "))",
-                at: entry.value.position,
-                hint: "write { kind: doh, url: ... }"
-            )
-            return nil
-        }
         guard let kind = kind(entry, path: path),
-            let fields = fields(of: entry.value, KeyTable.provider(kind), path: path)
+            var fields = fields(of: entry.value, FileSettings.Provider.table(kind), path: path)
         else { return nil }
-        var provider = FileSettings.Provider(name: name, kind: .doh(method: .get), position: entry.key.position)
-        if let node = fields["bootstrap"] { provider.bootstrap = readBootstrap(node, path: "\(path).bootstrap") }
-        if let node = fields["ca_file"] { provider.certificateFile = readableFile(of: node, path: "\(path).ca_file") }
-        if let node = fields["answer_scope"] {
-            provider.answerScope = scope(of: node, path: "\(path).answer_scope")
-        }
-        provider.limits = fields["limits"].flatMap { readLimits($0, path: "\(path).limits") }
-        switch kind {
-        case "json-google": provider.kind = .google
-        case "json-cloudflare": provider.kind = .cloudflare
-        case "json-alidns": provider.kind = .alidns(readAlidnsAccount(fields, entry, path: path))
-        case "alibaba-v1", "alibaba-v2":
-            let version: HTTPDNSAlibabaProvider.Version = kind == "alibaba-v1" ? .v1 : .v2
-            guard let settings = readAlibaba(version, fields, entry, path: path) else { return nil }
-            provider.kind = .alibaba(settings)
-        case "tencent":
-            guard let settings = readTencent(fields, entry, path: path) else { return nil }
-            provider.kind = .tencent(settings)
-        default:
-            if let node = fields["method"], let word = word(of: node, .methods, path: "\(path).method") {
-                provider.kind = .doh(method: HTTPDNSDoHProvider.Method(rawValue: word) ?? .get)
+        var provider = FileSettings.Provider(name: name, kind: kind, position: entry.key.position)
+        let settings = FileSettings.Provider.settings(kind)
+        let account = settings.firstIndex { $0.key == "account" } ?? settings.count
+        read(settings[..<account], &fields, path: path, into: &provider)
+        if account < settings.count {
+            if kind == .alidns {
+                checkAlidnsAccount(fields, at: entry.key.position, path: path)
+            } else if fields["account"] == nil {
+                let hint = "it is the number in the vendor's console, such as account: 100000"
+                missing("account", path, at: entry.key.position, hint: hint)
             }
+            read(settings[account...account], &fields, path: path, into: &provider)
+            if kind != .alidns, provider.account == nil { return nil }
+            read(settings[(account + 1)...], &fields, path: path, into: &provider)
+            checkAccount(provider, fields, at: entry.key.position, path: path)
         }
-        let example = kind == "doh" ? "https://doh.example/dns-query" : "https://dns.example/resolve"
+        let example = kind == .doh ? "https://doh.example/dns-query" : "https://dns.example/resolve"
         guard let node = fields["url"] else {
-            guard kind == "doh" else { return provider }
-            mistakes.add(
-                "\(path): the key \"url\" is missing",
-                at: entry.key.position,
-                hint: "such as url: \(example)"
-            )
+            guard kind == .doh else { return provider }
+            missing("url", path, at: entry.key.position, hint: "such as url: \(example)")
             return nil
         }
         let hasBootstrap = fields["bootstrap"] != nil
@@ -116,67 +91,100 @@ extension SettingsReader {
     /// Reads the kind of a provider.
     ///
     /// It is read first: other kinds have other keys, for which errors about `doh` keys would be wrong.
-    private mutating func kind(_ entry: ConfigurationNode.Entry, path: String) -> String? {
+    private mutating func kind(_ entry: ConfigurationNode.Entry, path: String) -> FileSettings.Provider.Kind? {
         guard case .mapping(let entries) = entry.value.content else {
+            let isURL = entry.value.text?.contains("://") == true
+            let keys = FileSettings.Provider.table(.doh).keys.joined(separator: ", ")
             mistakes.add(
-                "\(path): found \(entry.value.found); allowed: a mapping with the keys \(KeyTable.dohProvider.keys.joined(separator: ", "))",
-                at: entry.value.position
+                "\(path): found \(isURL ? "a URL" : entry.value.found); allowed: a mapping with the keys \(keys)",
+                at: entry.value.position,
+                hint: isURL ? "write { kind: doh, url: ... }" : nil
             )
             return nil
         }
         guard let node = entries.first(where: { $0.key.text == "kind" })?.value else {
-            mistakes.add("\(path): the key \"kind\" is missing", at: entry.key.position, hint: "write kind: doh")
-            return "doh"
+            missing("kind", path, at: entry.key.position, hint: "write kind: doh")
+            return .doh
         }
-        return word(of: node, .providerKinds, path: "\(path).kind")
+        return read(.cases(), of: node, path: "\(path).kind")
     }
 
-    private mutating func readBootstrap(_ node: ConfigurationNode, path: String) -> [HTTPDNSAddress]? {
-        let nodes = elements(of: node, path: path, "the service's addresses, one or a list")
-        var lines: [HTTPDNSAddress: Position] = [:]
-        return nodes?.compactMap { node in
-            guard
-                let address = value(
-                    of: node,
-                    path: path,
-                    "an address",
-                    { text throws(ValueMistake) in
-                        try TargetText.parseAddress(text)
-                    }
-                )
-            else { return nil }
-            if let first = lines.updateValue(node.position, forKey: address) {
+    // MARK: accounts
+
+    /// Checks the keys of an account together.
+    private mutating func checkAccount(
+        _ provider: FileSettings.Provider,
+        _ fields: Fields,
+        at position: Position,
+        path: String
+    ) {
+        switch provider.kind {
+        case .alibabaV1, .alibabaV2:
+            if (fields["encryption"] == nil) != (fields["encryption_key"] == nil) {
                 mistakes.add(
-                    "\(path): \(address) is listed twice: it is on line \(first.line) already",
-                    at: node.position
+                    "\(path): encryption and encryption_key belong together, and one is missing",
+                    at: position,
+                    hint: "such as encryption: gcm with encryption_key: { env: ALIBABA_AES_KEY }"
                 )
             }
-            return address
+            if provider.region == HTTPDNSAlibabaProvider.Region.global.identifier, fields["bootstrap"] == nil {
+                mistakes.add(
+                    "\(path).region: the region global has no published addresses",
+                    at: fields["region"]?.position ?? position,
+                    hint: "add bootstrap: [ADDRESS] with those that the vendor gave you"
+                )
+            }
+        case .tencent:
+            if (fields["secret"] == nil) == (fields["encryption_key"] == nil) {
+                mistakes.add(
+                    "\(path): it needs secret, the token, or encryption_key, the AES key, and not both",
+                    at: position,
+                    hint: "such as secret: { env: TENCENT_TOKEN }"
+                )
+            }
+        case .doh, .google, .cloudflare, .alidns: break
         }
+    }
+
+    /// Checks that all keys of an account of Alidns are there, or none.
+    fileprivate mutating func checkAlidnsAccount(_ fields: Fields, at position: Position, path: String) {
+        let absent = ["account", "access_key", "secret"].filter { fields[$0] == nil }
+        for key in absent where absent.count < 3 {
+            let hint = "an account needs account, access_key and secret; without all three it is the free service"
+            missing(key, path, at: position, hint: hint)
+        }
+    }
+
+    /// Reads the custom parameters. The provider itself checks their characters, when the whole file has been read.
+    mutating func readCustomParameters(_ node: ConfigurationNode, path: String) -> [String: String] {
+        var parameters: [String: String] = [:]
+        for (key, entry) in entries(of: node, path: path, "keys and values") ?? [] {
+            let place = "\(path)[\(quoted(key))]"
+            guard let value = read(.text("a text"), of: entry.value, path: place) else { continue }
+            if parameters.updateValue(value, forKey: key) != nil {
+                mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
+            }
+        }
+        return parameters
     }
 }
 
-extension SettingsReader {
-    /// The limits for queries in flight at one provider: as many as there are local ports.
-    package static let queriesInFlight = 1...65_535
-    /// The limits for queries per second: no service accepts more from one machine.
-    package static let queriesPerSecond = 1...1_000_000
+extension FileSettings.AlidnsAccount {
+    private static let settings = Array(FileSettings.Provider.settings(.alidns).suffix(3))
 
-    /// Reads a provider's `limits`; missing keys keep their defaults.
-    mutating func readLimits(_ node: ConfigurationNode, path: String) -> HTTPDNSResolver.Configuration.ProviderLimits? {
-        guard !node.isEmpty, let fields = fields(of: node, .limits, path: path) else { return nil }
-        var limits = HTTPDNSResolver.Configuration.ProviderLimits()
-        if let node = fields["in_flight"],
-            let number = number(of: node, in: Self.queriesInFlight, path: "\(path).in_flight")
-        {
-            limits.maximumInFlight = number
+    /// The account of a local provider.
+    static let form = SettingForm<Self>(
+        settings,
+        of: { FileSettings.Provider(name: "", kind: .alidns, position: .none) }
+    ) { reader, node, path, _ in
+        var provider = FileSettings.Provider(name: "", kind: .alidns, position: node.position)
+        guard var fields = reader.fields(of: node, KeyTable(path, settings), path: path) else { return nil }
+        reader.checkAlidnsAccount(fields, at: node.position, path: path)
+        reader.read(settings[...], &fields, path: path, into: &provider)
+        guard let account = provider.account, let accessKey = provider.accessKey, let secret = provider.secret else {
+            return nil
         }
-        if let node = fields["per_second"],
-            let number = number(of: node, in: Self.queriesPerSecond, path: "\(path).per_second")
-        {
-            limits.queriesPerSecond = Double(number)
-        }
-        return limits
+        return Self(account: account, accessKey: accessKey, secret: secret)
     }
 }
 

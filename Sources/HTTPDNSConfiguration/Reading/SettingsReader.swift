@@ -8,6 +8,8 @@ internal import HTTPDNSPrimitives
 struct SettingsReader {
     let file: String
     var mistakes: MistakeList
+    /// The names of providers that routes may use, also of those with mistakes, so that each mistake is reported once.
+    private(set) var providers: [String] = []
     /// Whether a secret may be the value itself, and not only its place.
     var allowsSecretTexts = false
 
@@ -44,32 +46,10 @@ struct SettingsReader {
         }
         // A file for another version may have any keys: errors of this version would not help.
         guard readVersion(entries, root) else { return settings }
-        guard let fields = fields(of: root, .top, path: "") else { return settings }
-        if let node = fields["enabled"], let isEnabled = truth(of: node, path: "enabled") {
-            settings.isEnabled = isEnabled
+        if case .mapping(let providers)? = entries.first(where: { $0.key.text == "providers" })?.value.content {
+            self.providers = providers.compactMap(\.key.text)
         }
-        if let node = fields["file_permissions"] {
-            settings.refusesOpenFile = word(of: node, .filePermissions, path: "file_permissions") == "refuse"
-        }
-        if let node = fields["providers"] { settings.providers = readProviders(node) }
-        if let node = fields["routes"] {
-            settings.routes = readRoutes(node, providers: providerNames(fields["providers"]))
-        }
-        if let node = fields["mappings"], let rules = readMappings(node) {
-            settings.mappings = rules.rules
-            settings.indexedMappings = rules
-        }
-        if let node = fields["policy"] { readPolicy(node, into: &settings) }
-        if let node = fields["cache"] { readCache(node, into: &settings) }
-        if let node = fields["resolver"] { readResolver(node, into: &settings) }
-        if let node = fields["client"] { readClient(node, into: &settings) }
-        if let node = fields["metrics"], let fields = self.fields(of: node, .metrics, path: "metrics"),
-            let label = fields["host_label"]
-        {
-            // There is only one value; the key documents it in the file.
-            _ = word(of: label, .hostLabels, path: "metrics.host_label")
-        }
-        if let node = fields["serve"] { settings.serve = readServe(node) }
+        read(FileSettings.settings, of: root, path: "", name: KeyTable.top.name, into: &settings)
         return settings
     }
 
@@ -98,6 +78,8 @@ extension SettingsReader {
     /// The values of a section with fixed keys.
     struct Fields {
         var values: [String: ConfigurationNode] = [:]
+        /// The declared settings with mistakes.
+        var bad: Set<String> = []
         subscript(key: String) -> ConfigurationNode? { values[key] }
     }
 
@@ -212,102 +194,14 @@ extension SettingsReader {
         }
     }
 
-    /// Returns one of a table's words; nil after a mistake.
-    mutating func word(of node: ConfigurationNode, _ table: WordTable, path: String) -> String? {
-        let allowed = table.words.joined(separator: ", ")
-        return value(of: node, path: path, allowed) { text throws(ValueMistake) in
-            if table.words.contains(text) { return text }
-            if table.later.contains(text) {
-                throw ValueMistake("\(quoted(text)) comes in a later version; allowed now: \(allowed)")
-            }
-            throw ValueMistake(
-                "found \(quoted(text)); allowed: \(allowed)",
-                hint: nearestWord(to: text, in: table.words + table.later).map { "did you mean \"\($0)\"?" }
-            )
-        }
+    /// Adds the mistake of a key that is required.
+    mutating func missing(_ key: String, _ path: String, at position: Position, hint: String) {
+        mistakes.add("\(path): the key \"\(key)\" is missing", at: position, hint: hint)
     }
 
-    /// Returns `true` or `false`; nil after a mistake.
-    mutating func truth(of node: ConfigurationNode, path: String) -> Bool? {
-        value(of: node, path: path, "true, false") { text throws(ValueMistake) in
-            if text == "true" { return true }
-            if text == "false" { return false }
-            let meant = Self.otherTruths[text.lowercased()]
-            throw ValueMistake("found \(quoted(text)); allowed: true, false", hint: meant.map { "write \($0)" })
-        }
-    }
-
-    /// Other spellings of truth values and their meaning; YAML 1.1 read most of these as such.
-    static let otherTruths = [
-        "yes": "true", "on": "true", "y": "true", "1": "true", "true": "true",
-        "no": "false", "off": "false", "n": "false", "0": "false", "false": "false",
-    ]
-
-    /// Returns one of `v4`, `v6` and `both`; nil after a mistake.
-    mutating func families(of node: ConfigurationNode, path: String) -> HTTPDNSAddress.Families? {
-        word(of: node, .families, path: path).flatMap { ["v4": .v4, "v6": .v6, "both": .both][$0] }
-    }
-
-    /// Returns blocks of addresses, one or a list, without invalid ones.
-    mutating func blocks(of node: ConfigurationNode, path: String) -> [HTTPDNSAddressBlock] {
-        var blocks: [HTTPDNSAddressBlock] = []
-        let allowed = "blocks of addresses such as 10.0.0.0/8, one or a list"
-        for node in elements(of: node, path: path, allowed) ?? [] {
-            let block = value(of: node, path: path, "a block of addresses such as 10.0.0.0/8") {
-                text throws(ValueMistake) in try AddressBlockText.parse(text)
-            }
-            guard let block else { continue }
-            if blocks.contains(block) { mistakes.add("\(path): \(block) is listed twice", at: node.position) }
-            blocks.append(block)
-        }
-        return blocks
-    }
-
-    /// Returns a duration; nil after a mistake.
-    mutating func duration(of node: ConfigurationNode, in range: ClosedRange<Duration>, path: String) -> Duration? {
-        value(of: node, path: path, "a duration such as 30s") { text throws(ValueMistake) in
-            try DurationText.parse(text, in: range)
-        }
-    }
-
-    /// Returns a whole number; nil after a mistake.
-    mutating func number(of node: ConfigurationNode, in range: ClosedRange<Int>, path: String) -> Int? {
-        value(of: node, path: path, "a whole number from \(range.lowerBound) to \(range.upperBound)") {
-            text throws(ValueMistake) in try WholeNumberText.parse(text, in: range)
-        }
-    }
-
-    /// Returns the path of a readable file, relative to the folder of the configuration file; nil after a mistake.
-    mutating func readableFile(
-        of node: ConfigurationNode,
-        path: String,
-        _ allowed: String = "the path of a PEM file"
-    ) -> String? {
-        let file = file
-        return value(of: node, path: path, allowed) { text throws(ValueMistake) in
-            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(allowed)") }
-            let resolved = FilePath.resolve(text, besideFile: file)
-            guard let reason = FilePath.whyUnreadable(resolved) else { return resolved }
-            throw ValueMistake(
-                "\(quoted(resolved)) cannot be read: \(reason)",
-                hint: text.hasPrefix("~")
-                    ? "~ is not expanded: write the whole path"
-                    : text.hasPrefix("/") ? nil : "a relative path begins at the folder of this file"
-            )
-        }
-    }
-
-    /// Returns the path of a file that the program writes, relative to the folder of the configuration file; nil after a
-    /// mistake.
-    mutating func writableFile(of node: ConfigurationNode, path: String) -> String? {
-        let file = file
-        let allowed = "the path of a file that may be written"
-        return value(of: node, path: path, allowed) { text throws(ValueMistake) in
-            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(allowed)") }
-            let path = FilePath.resolve(text, besideFile: file)
-            guard let reason = FilePath.whyNoFile(path) else { return path }
-            throw ValueMistake("\(quoted(path)) cannot be written: \(reason)", hint: "name a file inside it")
-        }
+    /// Returns the prefix of an error about the value of a key.
+    func place(of node: ConfigurationNode, _ key: String) -> String {
+        "\(HTTPDNSSourceLocation(file, node.position)): \(key)"
     }
 
     /// Returns the position of a setting, as `explain` shows it.
@@ -315,23 +209,5 @@ extension SettingsReader {
         var location = HTTPDNSSourceLocation(file, node.position)
         location.column = nil
         return location
-    }
-}
-
-extension SettingsReader {
-    mutating func readPolicy(_ node: ConfigurationNode, into settings: inout FileSettings) {
-        guard let fields = fields(of: node, .policy, path: "policy") else { return }
-        if let node = fields["providers_may_answer"], let scope = scope(of: node, path: "policy.providers_may_answer") {
-            settings.answerScope = scope
-        }
-        if let node = fields["allow"] { settings.policy.allowed = blocks(of: node, path: "policy.allow") }
-        if let node = fields["deny"] { settings.policy.denied = blocks(of: node, path: "policy.deny") }
-    }
-
-    /// Reads the most private scope of addresses that answers may have; nil after a mistake.
-    mutating func scope(of node: ConfigurationNode, path: String) -> HTTPDNSAddressPolicy.Scope? {
-        word(of: node, .scopes, path: path).flatMap {
-            ["public": .public, "private": .private, "loopback": .loopback][$0]
-        }
     }
 }

@@ -4,81 +4,79 @@
 package import HTTPDNS
 package import HTTPDNSCore
 internal import HTTPDNSPrimitives
-package import HTTPDNSResponseCache
+internal import HTTPDNSResponseCache
 
 /// The settings of a configuration file, as values. No providers are running yet: see ``clientConfiguration(file:)``.
 package struct FileSettings: Sendable {
-    /// Whether everything is switched on.
-    package var isEnabled = true
+    /// The settings of the client, without providers.
+    package var configuration = HTTPDNSClient.Configuration()
     /// Whether the file is refused when other users may write it.
     package var refusesOpenFile = false
     package var providers: [Provider] = []
-    package var routes: [HTTPDNSRoute] = []
-    package var mappings: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
-    /// ``mappings``, checked and indexed; nil for settings without a section of mappings, and of a hosts file.
-    package var indexedMappings: HTTPDNSMappings?
-    package var policy = HTTPDNSAddressPolicy()
     /// The scope of the answers of providers without their own scope.
     package var answerScope = HTTPDNSAddressPolicy.Scope.public
-    package var cache = HTTPDNSResolver.Configuration.Cache()
-    /// Names that are resolved at start.
-    package var preresolve: [HTTPDNSName] = []
-    /// The file in which the cache survives a restart.
-    package var snapshotFile: String?
-    /// The families to query; nil here and below means the resolver's own default.
-    package var families: HTTPDNSAddress.Families?
-    /// Zones whose names are sent to no provider unless a route names them.
-    package var internalZones: [HTTPDNSName] = []
-    package var hedgeAfter: Duration?
-    package var attemptLimit: Duration?
-    /// The time limit of one resolution.
-    package var timeLimit: Duration?
-    package var systemThreads: Int?
-    package var timeouts = HTTPDNSClient.Configuration.Timeouts()
-    package var certificateFile: String?
-    /// The trust settings of the client, apart from ``certificateFile``.
-    package var trust = HTTPDNSTrust()
-    /// The complete trust settings of hosts that have their own.
-    package var trustByHost: [HTTPDNSRoute.Pattern: HTTPDNSTrust] = [:]
-    /// The position of each of these in the file.
-    package var trustOrigins: [HTTPDNSTrust: TrustOrigin] = [:]
-    package var connections = HTTPDNSClient.Configuration.Connections()
-    package var versions: HTTPDNSClient.AllowedVersions = .automatic
-    package var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
-    package var bandwidth = HTTPDNSClient.Bandwidth.unlimited
-    package var headers = HTTPDNSClient.Configuration.DefaultHeaders()
-    package var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
-    package var redirects = HTTPDNSClient.RedirectPolicy()
-    package var retries = HTTPDNSClient.RetryPolicy.never
-    package var mergesIdenticalReads = false
-    package var cookies = HTTPDNSClient.Configuration.Cookies.off
-    /// The response cache; nil for none.
-    package var responseCache: ResponseCacheSettings?
-    package var proxy = HTTPDNSClient.Proxy.Rules.direct
-    package var unixSocket: String?
-    package var localSource: HTTPDNSClient.Configuration.LocalSource?
-    package var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
     /// The settings of a local provider. Clients do not use them.
     package var serve = ServeSettings()
 
     package init() {}
 
-    /// ``trust`` with ``certificateFile``.
-    package var wholeTrust: HTTPDNSTrust {
-        var trust = trust
-        trust.roots = certificateFile.map(HTTPDNSTrust.Roots.file) ?? .system
-        return trust
-    }
+    /// The mappings, which a local provider serves.
+    package var mappings: [HTTPDNSMapping.Key: HTTPDNSMapping] { configuration.resolver.mappings }
+
+    /// The sections of the file.
+    static let settings: [Setting<FileSettings>] = [
+        .own("version", "The version of the file's form: 1."),
+        .init("enabled", \.configuration.isEnabled, .truth).means(
+            "The kill switch: `false` sends every name to the system resolver."
+        ),
+        .init("file_permissions", \.refusesOpenFile, .words(["warn": false, "refuse": true]))
+            .means("The consequence of a file that other users may write: a warning or a refusal.").inFileOnly(),
+        .own("providers", "The providers, by their names.") { $3.providers = $0.readProviders($1, path: $2) },
+        .own("routes", "The providers for names, `*.suffix` or `*`.") {
+            $3.configuration.resolver.routes = $0.readRoutes($1, path: $2)
+        },
+        .own("mappings", "The addresses of names or `*.suffix`, either with a port.") { reader, node, _, settings in
+            guard let rules = reader.readMappings(node) else { return }
+            settings.configuration.resolver.mappings = rules.rules
+            settings.configuration.resolver.indexedMappings = rules
+        },
+        .init("policy", \.self, .section(policy)).means("The addresses that may be dialed."),
+        .init("cache", \.configuration.resolver, .cache).means("The cache of answers."),
+        .init("resolver", \.configuration.resolver, .resolver).means("The queries to providers."),
+        .init("client", \.configuration, .client).means("The requests of the client."),
+        .init("metrics", \.self, .section(metrics)).means("The metrics of the client.").inFileOnly(),
+        .init("serve", \.serve, .section(ServeSettings.settings)).means(
+            "The settings of a local provider (resolve-test serve). Clients ignore them."
+        ).inFileOnly(),
+    ]
+
+    // There is only one value; the key documents it in the file.
+    private static let metrics: [Setting<FileSettings>] = [
+        .init("host_label", only: .words(["routes": true]))
+            .means("The label of hosts in metrics: the pattern of their route.")
+    ]
+
+    /// The descriptions of all settings, with the defaults.
+    package static let facts = settings.map { $0.facts(FileSettings()) }
+
+    private static let policy: [Setting<FileSettings>] = [
+        .init("providers_may_answer", \.answerScope, .scope)
+            .means("The most private kind of address that providers without this key may answer."),
+        .init("allow", \.configuration.resolver.policy.allowed, .blocks)
+            .means("Blocks of addresses that may be dialed from every source."),
+        .init("deny", \.configuration.resolver.policy.denied, .blocks)
+            .means("Blocks of addresses that are never dialed. They override every `allow`."),
+    ]
 
     /// These settings for a program other than the service that owns the file. A client with them neither reads nor writes the
     /// files of the service, and queries no provider before its first call.
     package var forInspection: FileSettings {
         var settings = self
-        settings.snapshotFile = nil
-        settings.cookies = cookies.withoutFile
-        settings.responseCache = responseCache?.withoutFolder
-        settings.preresolve = []
-        settings.providers = providers.map(\.withoutAddressesFile)
+        settings.configuration.resolver.snapshotPath = nil
+        settings.configuration.resolver.preresolve = []
+        settings.configuration.cookies = configuration.cookies.withoutFile
+        settings.configuration.responseCacheSettings?.folder = nil
+        for index in providers.indices { settings.providers[index].addressesFile = nil }
         return settings
     }
 
@@ -98,7 +96,7 @@ package struct FileSettings: Sendable {
     ) throws(HTTPDNSConfigurationFileError) -> HTTPDNSClient.Configuration {
         var next = LiveProviders()
         var mistakes = MistakeList(file: file)
-        var configuration = HTTPDNSClient.Configuration()
+        var configuration = configuration
         for var provider in providers {
             provider.answerScope = provider.answerScope ?? answerScope
             do {
@@ -113,45 +111,7 @@ package struct FileSettings: Sendable {
             throw error
         }
         live = next
-        configuration.isEnabled = isEnabled
-        configuration.resolver.routes = routes
-        configuration.resolver.mappings = mappings
-        configuration.resolver.indexedMappings = indexedMappings
-        configuration.resolver.policy = policy
-        apply(to: &configuration.resolver)
-        configuration.trust = wholeTrust
-        configuration.trustByHost = trustByHost
-        configuration.trustOrigins = trustOrigins
-        configuration.timeouts = timeouts
-        configuration.maximumResponseBody = maximumResponseBody
-        configuration.bandwidth = bandwidth
-        configuration.versions = versions
-        configuration.headers = headers
-        configuration.credentials = credentials
-        configuration.redirects = redirects
-        configuration.retries = retries
-        configuration.mergesIdenticalReads = mergesIdenticalReads
-        configuration.cookies = cookies
-        configuration.responseCaching = responseCache
-        configuration.proxy = proxy
-        configuration.unixSocket = unixSocket
-        configuration.localSource = localSource
-        configuration.reachableNetworks = reachableNetworks
-        configuration.connections = connections
         return configuration
-    }
-
-    /// Applies the settings of the resolver other than providers, routes and mappings.
-    private func apply(to resolver: inout HTTPDNSResolver.Configuration) {
-        resolver.cache = cache
-        resolver.preresolve = preresolve
-        resolver.snapshotPath = snapshotFile
-        if let families { resolver.families = families }
-        if let hedgeAfter { resolver.hedgeAfter = hedgeAfter }
-        if let attemptLimit { resolver.attemptLimit = attemptLimit }
-        if let timeLimit { resolver.timeLimit = timeLimit }
-        resolver.internalZones = internalZones
-        if let systemThreads { resolver.systemThreads = systemThreads }
     }
 }
 

@@ -108,7 +108,7 @@ package enum ByteCountText {
     }
 
     /// Returns the byte count in its largest whole unit.
-    private static func write(_ bytes: Int) -> String {
+    static func write(_ bytes: Int) -> String {
         let power = (0..<units.count).last { bytes % (1 << (10 * $0)) == 0 } ?? 0
         return "\(bytes >> (10 * power))\(units[power])"
     }
@@ -160,5 +160,27 @@ package enum WholeNumberText {
             throw ValueMistake("\(quoted(text)) is out of range; \(allowed)")
         }
         return number
+    }
+}
+
+/// The text form of truth values in the file: those of YAML 1.2. `yes` and `no` stay text.
+enum TruthText {
+    /// Other spellings of truth values and their meaning; YAML 1.1 read most of these as such.
+    private static let others = [
+        "yes": "true", "on": "true", "y": "true", "1": "true", "true": "true",
+        "no": "false", "off": "false", "n": "false", "0": "false", "false": "false",
+    ]
+
+    static func parse(_ text: String) throws(ValueMistake) -> Bool {
+        if text == "true" { return true }
+        if text == "false" { return false }
+        let meant = others[text.lowercased()]
+        throw ValueMistake("found \(quoted(text)); allowed: true, false", hint: meant.map { "write \($0)" })
+    }
+
+    /// Refuses truth values: `yes` would be the name of a proxy or an interface, and is never meant as one.
+    static func refuse(_ text: String, _ allowed: String) throws(ValueMistake) {
+        guard others[text.lowercased()] != nil else { return }
+        throw ValueMistake("found \(quoted(text)); allowed: \(allowed)")
     }
 }

@@ -429,11 +429,4 @@ package struct ResponseCacheSettings: ResponseCacheSource, Hashable {
             origin: self
         )
     }
-
-    /// The same cache for a program that must not touch the folder of a service.
-    package var withoutFolder: ResponseCacheSettings {
-        var settings = self
-        settings.folder = nil
-        return settings
-    }
 }

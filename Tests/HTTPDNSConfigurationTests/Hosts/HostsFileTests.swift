@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSCore
 import HTTPDNSPrimitives
@@ -159,7 +160,7 @@ struct HostsFileTests {
         ]
     )
     func detection(name: String, text: String, count: Int) throws {
-        #expect(try HTTPDNSConfigurationFile.settings(text, name: name).mappings.count == count)
+        #expect(try HTTPDNSConfigurationFile.settings(text, name: name).configuration.resolver.mappings.count == count)
     }
 
     @Test(

@@ -82,7 +82,7 @@ struct ConfigReaderTests {
     /// All that settings contain, without the positions in a file.
     private func facts(_ settings: FileSettings) -> String {
         var settings = settings
-        settings.trustOrigins = [:]
+        settings.configuration.trustOrigins = [:]
         var text = ""
         dump(settings, to: &text)
         // The members of a set are in any order.
@@ -91,8 +91,8 @@ struct ConfigReaderTests {
             match.output.1.split(separator: ", ").sorted().joined(separator: ", ")
         }
         // Objects have addresses, and mirrors of proxies are empty.
-        text += "\(settings.proxy.content)"
-        if case .through(let proxy, let exceptions) = settings.proxy.content {
+        text += "\(settings.configuration.proxy.content)"
+        if case .through(let proxy, let exceptions) = settings.configuration.proxy.content {
             text += "\(proxy.resolvesLocally) \(proxy.enforcesReachableNetworks) \(exceptions) "
             text +=
                 "\(proxy.credential?.user ?? "-") \(proxy.credential?.scheme as Any) \(proxy.credential?.password as Any)"
@@ -111,9 +111,10 @@ struct ConfigReaderTests {
         _ = try FileSettings.read(reader([], access))
         let names = Self.keys.map(\.name)
         #expect(names.count > 80 && Set(names).count == names.count)
+        let secrets = FileSettings.facts.names(where: \.isSecret)
         // The schema has the place of a secret, and a reader also the secret itself.
-        #expect(access.names == Set(names).union(KeyTable.secrets))
-        #expect(Set(Self.keys.filter(\.isList).map(\.name)) == KeyTable.lists)
+        #expect(access.names == Set(names).union(secrets))
+        #expect(Set(Self.keys.filter(\.isList).map(\.name)) == FileSettings.facts.names(where: \.isList))
     }
 
     @Test("A value has the meaning that it has in a file", arguments: keys)
@@ -290,8 +291,21 @@ struct ConfigReaderTests {
         #expect(!refused[0].contains("CANARY"))
         let placed = [(prefix + ["file"], "/dev/null"), (prefix + ["password", "env"], "TLS_PASSWORD")]
         #expect(
-            try FileSettings.read(reader(placed)).trust.clientCertificate?.keyPassword == .environment("TLS_PASSWORD")
+            try FileSettings.read(reader(placed)).configuration.trust.clientCertificate?.keyPassword
+                == .environment("TLS_PASSWORD")
         )
+    }
+}
+
+extension [SettingFacts] {
+    /// The paths of the settings that sources other than files have, and for which a condition holds.
+    func names(below path: String = "", where condition: (SettingFacts) -> Bool) -> Set<String> {
+        reduce(into: []) { names, facts in
+            if facts.isInFileOnly { return }
+            let name = path + facts.key
+            if condition(facts) { names.insert(name) }
+            names.formUnion(facts.parts.names(below: name + ".", where: condition))
+        }
     }
 }
 

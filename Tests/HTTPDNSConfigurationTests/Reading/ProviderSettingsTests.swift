@@ -60,7 +60,7 @@ struct ProviderSettingsTests {
               own: { kind: json-google, url: https://dns.example/resolve, bootstrap: [127.0.0.9, 10.0.0.1] }
             """
         let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
-        #expect(settings.providers.map(\.kind) == [.google, .cloudflare, .alidns(nil), .google])
+        #expect(settings.providers.map(\.kind) == [.google, .cloudflare, .alidns, .google])
         #expect(settings.providers.map { $0.bootstrap?.count } == [nil, 1, nil, 2])
         #expect(settings.providers.map(\.url) == [nil, nil, nil, "https://dns.example/resolve"])
         let providers = try HTTPDNSConfigurationFile.parse(text, name: "f.yaml").resolver.providers
@@ -76,12 +76,12 @@ struct ProviderSettingsTests {
             """,
             name: "f.yaml"
         )
-        let account = FileSettings.AlidnsAccount(
-            account: "9999",
-            accessKey: "key",
-            secret: .environment("ALIDNS_SECRET")
-        )
-        #expect(paid.providers.map(\.kind) == [.alidns(account)])
+        #expect(settings.providers[2].account == nil)
+        var account = FileSettings.Provider(name: "a", kind: .alidns, position: Position(line: 3, column: 3))
+        account.account = "9999"
+        account.accessKey = "key"
+        account.secret = .environment("ALIDNS_SECRET")
+        #expect(paid.providers == [account])
     }
 
     @Test("Alibaba settings are read: account, secrets, region, parameters and files")
@@ -102,7 +102,8 @@ struct ProviderSettingsTests {
                 addresses_file: /var/lib/app/alibaba
             """
         let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
-        var full = FileSettings.AlibabaSettings(version: .v2, account: "123456")
+        var full = FileSettings.Provider(name: "full", kind: .alibabaV2, position: Position(line: 4, column: 3))
+        full.account = "123456"
         full.secret = .environment("ALIBABA_SECRET")
         full.encryption = .gcm
         full.encryptionKey = .environment("ALIBABA_AES_KEY")
@@ -110,8 +111,9 @@ struct ProviderSettingsTests {
         full.customParameters = ["city": "hz", "age": "7"]
         full.discovers = false
         full.addressesFile = "/var/lib/app/alibaba"
-        let plain = FileSettings.AlibabaSettings(version: .v1, account: "100000")
-        #expect(settings.providers.map(\.kind) == [.alibaba(plain), .alibaba(full)])
+        var plain = FileSettings.Provider(name: "plain", kind: .alibabaV1, position: Position(line: 3, column: 3))
+        plain.account = "100000"
+        #expect(settings.providers == [plain, full])
 
         let own = """
             version: 1
@@ -142,7 +144,8 @@ struct ProviderSettingsTests {
                 addresses_file: /var/lib/app/tencent
             """
         let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
-        var full = FileSettings.TencentSettings(account: "123456")
+        var full = FileSettings.Provider(name: "full", kind: .tencent, position: Position(line: 4, column: 3))
+        full.account = "123456"
         full.encryptionKey = .environment("TENCENT_AES_KEY")
         full.region = "intl"
         full.sendsExpiry = false
@@ -150,9 +153,10 @@ struct ProviderSettingsTests {
         full.accountRefusals = [401, 403]
         full.discovers = false
         full.addressesFile = "/var/lib/app/tencent"
-        var plain = FileSettings.TencentSettings(account: "100000")
+        var plain = FileSettings.Provider(name: "plain", kind: .tencent, position: Position(line: 3, column: 3))
+        plain.account = "100000"
         plain.secret = .environment("TENCENT_TOKEN")
-        #expect(settings.providers.map(\.kind) == [.tencent(plain), .tencent(full)])
+        #expect(settings.providers == [plain, full])
     }
 
     @Test("Settings for an inspection omit the service's files and names to resolve")
@@ -167,16 +171,14 @@ struct ProviderSettingsTests {
             """
         let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         let inspected = settings.forInspection
-        #expect(settings.snapshotFile != nil && settings.preresolve.count == 1)
-        #expect(inspected.snapshotFile == nil && inspected.preresolve == [])
-        let kept = inspected.providers.compactMap { provider -> String? in
-            switch provider.kind {
-            case .alibaba(let own): own.addressesFile
-            case .tencent(let own): own.addressesFile
-            default: nil
-            }
-        }
-        #expect(kept == [] && inspected.cache == settings.cache)
+        #expect(
+            settings.configuration.resolver.snapshotPath != nil && settings.configuration.resolver.preresolve.count == 1
+        )
+        #expect(
+            inspected.configuration.resolver.snapshotPath == nil && inspected.configuration.resolver.preresolve == []
+        )
+        let kept = inspected.providers.compactMap(\.addressesFile)
+        #expect(kept == [] && inspected.configuration.resolver.cache == settings.configuration.resolver.cache)
         #expect(inspected.providers.map(\.name) == settings.providers.map(\.name))
         #expect(inspected.providers.last == settings.providers.last)
     }

@@ -43,7 +43,7 @@ struct ResolvingSettingsTests {
     @Test("Routes set how their providers are queried and which addresses are allowed")
     func routes() throws {
         let settings = try HTTPDNSConfigurationFile.settings(text, name: "conf/f.yaml")
-        let shop = try #require(settings.routes.first { "\($0.pattern)" == "*.shop.example" })
+        let shop = try #require(settings.configuration.resolver.routes.first { "\($0.pattern)" == "*.shop.example" })
         #expect(shop.order == .fastest)
         #expect(shop.wantsSecondOpinion)
         #expect(shop.staleLimit == .seconds(600))
@@ -57,7 +57,7 @@ struct ResolvingSettingsTests {
             location: HTTPDNSSourceLocation(file: "conf/f.yaml", line: 16)
         )
         pay.staleLimit = .zero
-        #expect(settings.routes.contains(pay))
+        #expect(settings.configuration.resolver.routes.contains(pay))
     }
 
     @Test("Cache, limits and time limits reach the resolver")

@@ -12,7 +12,7 @@ import Testing
 struct SettingsTests {
     private func mappings(_ lines: String) throws -> [HTTPDNSMapping.Key: HTTPDNSMapping] {
         let text = "version: 1\nmappings:\n" + lines.split(separator: "\n").map { "  \($0)\n" }.joined()
-        return try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").mappings
+        return try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").configuration.resolver.mappings
     }
 
     private func targets(_ value: String) throws -> [HTTPDNSMapping.Target] {
@@ -27,13 +27,18 @@ struct SettingsTests {
     @Test("The smallest file gives the defaults")
     func smallest() throws {
         let settings = try HTTPDNSConfigurationFile.settings("version: 1", name: "f.yaml")
-        #expect(settings.providers.isEmpty && settings.routes.isEmpty && settings.mappings.isEmpty)
-        #expect(settings.policy == HTTPDNSAddressPolicy())
-        #expect(settings.cache == HTTPDNSResolver.Configuration.Cache())
-        #expect(settings.timeouts == HTTPDNSClient.Configuration.Timeouts())
-        #expect(settings.versions == .automatic)
-        #expect(settings.maximumResponseBody == .unlimited && !settings.mergesIdenticalReads)
-        #expect(settings.connections == HTTPDNSClient.Configuration.Connections())
+        #expect(
+            settings.providers.isEmpty && settings.configuration.resolver.routes.isEmpty
+                && settings.configuration.resolver.mappings.isEmpty
+        )
+        #expect(settings.configuration.resolver.policy == HTTPDNSAddressPolicy())
+        #expect(settings.configuration.resolver.cache == HTTPDNSResolver.Configuration.Cache())
+        #expect(settings.configuration.timeouts == HTTPDNSClient.Configuration.Timeouts())
+        #expect(settings.configuration.versions == .automatic)
+        #expect(
+            settings.configuration.maximumResponseBody == .unlimited && !settings.configuration.mergesIdenticalReads
+        )
+        #expect(settings.configuration.connections == HTTPDNSClient.Configuration.Connections())
     }
 
     /// Key pins are for all hosts or for some.
@@ -49,10 +54,12 @@ struct SettingsTests {
                 minimum_version: 1.3
                 verification: insecurely-accepting-any-certificate
             """
-        let trust = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").trust
+        let trust = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").configuration.trust
         #expect(trust.pins == [pin] && trust.pinsByHost == ["*.shop.example": [pin]])
         #expect(trust.minimumVersion == .tls13 && trust.verification == .insecurelyAcceptingAnyCertificate)
-        #expect(try HTTPDNSConfigurationFile.settings("version: 1", name: "f.yaml").trust == HTTPDNSTrust())
+        #expect(
+            try HTTPDNSConfigurationFile.settings("version: 1", name: "f.yaml").configuration.trust == HTTPDNSTrust()
+        )
     }
 
     @Test("TLS versions, ciphers and curves are read, for all hosts and for one")
@@ -84,10 +91,13 @@ struct SettingsTests {
     func emptyParts() throws {
         let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"
         let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
-        #expect(settings.mappings.isEmpty && settings.cache == HTTPDNSResolver.Configuration.Cache())
+        #expect(
+            settings.configuration.resolver.mappings.isEmpty
+                && settings.configuration.resolver.cache == HTTPDNSResolver.Configuration.Cache()
+        )
         for (nothing, isOn) in [("", false), (" ~", false), (" null", false), (" {}", true)] {
             let text = "version: 1\nclient:\n  connections:\n    ejection:\(nothing)\n    probing:\(nothing)\n"
-            let connections = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").connections
+            let connections = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").configuration.connections
             #expect(connections.ejection == (isOn ? HTTPDNSClient.Configuration.OutlierEjection() : nil))
             #expect(connections.probing == (isOn ? HTTPDNSClient.Configuration.ActiveProbing() : nil))
         }
@@ -180,7 +190,7 @@ struct SettingsTests {
             HTTPDNSSourceLocation(file: "conf/f.yaml", line: line)
         }
         #expect(
-            settings.routes == [
+            settings.configuration.resolver.routes == [
                 HTTPDNSRoute(.any, .providers(["one", "two"], fallback: .system), location: line(3)),
                 HTTPDNSRoute(
                     .suffix(try HTTPDNSName("shop.example")),
@@ -198,8 +208,8 @@ struct SettingsTests {
             ]
         )
         #expect(settings.providers.map(\.name) == ["two", "one", "unused"])
-        #expect(settings.providers[0].kind == .doh(method: .post))
-        #expect(settings.providers[1].kind == .doh(method: .get))
+        #expect(settings.providers[0].kind == .doh && settings.providers[0].method == .post)
+        #expect(settings.providers[1].kind == .doh && settings.providers[1].method == .get)
         #expect(settings.providers[1].bootstrap?.map(\.description) == ["192.0.2.53", "2001:db8::53"])
         #expect(settings.providers[1].position.line == 9)
     }
@@ -223,26 +233,36 @@ struct SettingsTests {
             name: "f.yaml"
         )
         #expect(settings.answerScope == .loopback)
-        #expect(settings.policy.allowed.map(\.description) == ["10.1.0.0/16", "fd00::/8", "169.254.1.1/32"])
-        #expect(settings.policy.denied.map(\.description) == ["10.1.2.0/24"])
-        #expect(settings.cache.entries == 12)
         #expect(
-            settings.cache.minimumTimeToLive == .seconds(1) && settings.cache.maximumTimeToLive == .seconds(600)
+            settings.configuration.resolver.policy.allowed.map(\.description) == [
+                "10.1.0.0/16", "fd00::/8", "169.254.1.1/32",
+            ]
+        )
+        #expect(settings.configuration.resolver.policy.denied.map(\.description) == ["10.1.2.0/24"])
+        #expect(settings.configuration.resolver.cache.entries == 12)
+        #expect(
+            settings.configuration.resolver.cache.minimumTimeToLive == .seconds(1)
+                && settings.configuration.resolver.cache.maximumTimeToLive == .seconds(600)
         )
         var timeouts = HTTPDNSClient.Configuration.Timeouts()
         (timeouts.connect, timeouts.tls, timeouts.firstByte) = (.milliseconds(250), .seconds(3), nil)
         (timeouts.idle, timeouts.responseHead, timeouts.total) = (.seconds(120), .seconds(90), .seconds(3600))
-        #expect(settings.timeouts == timeouts)
-        #expect(settings.connections.maximumIdle == 7 && settings.connections.loops == 3)
-        #expect(settings.connections.maximumPerHost == 4 && settings.connections.maximum == 9)
-        #expect(settings.connections.maximumStreams == 50)
-        #expect(settings.connections.maximumQueued == 0 && settings.connections.queueWait == .seconds(2))
-        #expect(settings.versions == .http1Only)
-        #expect(settings.maximumResponseBody == .kibibytes(64))
-        #expect(settings.bandwidth == HTTPDNSClient.Bandwidth(receiving: .mebibytes(4)))
+        #expect(settings.configuration.timeouts == timeouts)
+        #expect(settings.configuration.connections.maximumIdle == 7 && settings.configuration.connections.loops == 3)
+        #expect(
+            settings.configuration.connections.maximumPerHost == 4 && settings.configuration.connections.maximum == 9
+        )
+        #expect(settings.configuration.connections.maximumStreams == 50)
+        #expect(
+            settings.configuration.connections.maximumQueued == 0
+                && settings.configuration.connections.queueWait == .seconds(2)
+        )
+        #expect(settings.configuration.versions == .http1Only)
+        #expect(settings.configuration.maximumResponseBody == .kibibytes(64))
+        #expect(settings.configuration.bandwidth == HTTPDNSClient.Bandwidth(receiving: .mebibytes(4)))
         let configuration = try settings.clientConfiguration(file: "f.yaml")
-        #expect(configuration.bandwidth == settings.bandwidth)
-        #expect(settings.mergesIdenticalReads)
+        #expect(configuration.bandwidth == settings.configuration.bandwidth)
+        #expect(settings.configuration.mergesIdenticalReads)
     }
 
     /// Names in any case.
@@ -274,7 +294,7 @@ struct SettingsTests {
             "version: 1\nclient: { headers: , headers_by_host: ~ }",
             name: "f.yaml"
         )
-        #expect(none.headers == HTTPDNSClient.Configuration.DefaultHeaders())
+        #expect(none.configuration.headers == HTTPDNSClient.Configuration.DefaultHeaders())
     }
 
     /// Values that the file omits keep their defaults.
@@ -297,22 +317,30 @@ struct SettingsTests {
             name: "f.yaml"
         )
         let configuration = try settings.clientConfiguration(file: "f.yaml")
-        #expect(configuration.redirects == settings.redirects && configuration.retries == settings.retries)
-        #expect(settings.redirects.limit == 5 && settings.redirects.allowsDowngrade)
+        #expect(
+            configuration.redirects == settings.configuration.redirects
+                && configuration.retries == settings.configuration.retries
+        )
+        #expect(settings.configuration.redirects.limit == 5 && settings.configuration.redirects.allowsDowngrade)
         let own = try ["X-Tenant-Token", "X-B"].map { try #require(HTTPField.Name($0)) }
-        #expect(settings.redirects.secretFields == Set(own))
-        #expect(settings.redirects.crossOriginFields == [.accept])
+        #expect(
+            settings.configuration.redirects.secretFields == Set(own)
+        )
+        #expect(settings.configuration.redirects.crossOriginFields == [.accept])
         var retries = HTTPDNSClient.RetryPolicy()
         (retries.limit, retries.statuses, retries.delay) = (1, [503], .milliseconds(50))
         (retries.maximumDelay, retries.maximumRetryAfter) = (.seconds(1), .zero)
         (retries.budget.percent, retries.budget.perSecond) = (5, 0)
         retries.networkWait = .seconds(120)
-        #expect(settings.retries == retries)
+        #expect(settings.configuration.retries == retries)
         for (text, expected) in [("{}", HTTPDNSClient.RetryPolicy.standard), ("", .never)] {
             let text = "version: 1\nclient: { versions: auto, retries: \(text) }"
-            #expect(try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").retries == expected)
+            #expect(try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").configuration.retries == expected)
         }
-        #expect(try HTTPDNSConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .never)
+        #expect(
+            try HTTPDNSConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").configuration.retries
+                == .never
+        )
     }
 
     /// A proxy comes from its URL, from all of its keys, or from the environment.
@@ -362,7 +390,9 @@ struct SettingsTests {
             name: "f.yaml"
         )
         var connections = HTTPDNSClient.Configuration.Connections()
-        #expect(try HTTPDNSConfigurationFile.settings("version: 1", name: "f.yaml").connections == connections)
+        #expect(
+            try HTTPDNSConfigurationFile.settings("version: 1", name: "f.yaml").configuration.connections == connections
+        )
         connections.tcpUserTimeout = nil
         (connections.tcpKeepalive.idle, connections.tcpKeepalive.count) = (.seconds(75), 3)
         connections.selection = .roundRobin
@@ -374,10 +404,13 @@ struct SettingsTests {
         connections.ejection = ejection
         connections.probing = HTTPDNSClient.Configuration.ActiveProbing()
         connections.keepsPeerCertificates = true
-        #expect(settings.connections == connections)
+        #expect(settings.configuration.connections == connections)
         #expect(try HTTPDNSConfigurationFile.parse("version: 1", name: "f.yaml").connections != connections)
         let never = "version: 1\nclient: { connections: { tcp_keepalive: none } }"
-        #expect(try HTTPDNSConfigurationFile.settings(never, name: "f.yaml").connections.tcpKeepalive == .never)
+        #expect(
+            try HTTPDNSConfigurationFile.settings(never, name: "f.yaml").configuration.connections.tcpKeepalive
+                == .never
+        )
     }
 
     @Test("A host's trust settings win over those for all hosts, one by one")
@@ -436,9 +469,17 @@ struct SettingsTests {
             try HTTPDNSConfigurationFile.settings(json, name: "f"),
             try HTTPDNSConfigurationFile.settings(yaml, name: "f")
         )
-        #expect(left.mappings == right.mappings && left.mappings.count == 2)
-        #expect(left.cache == right.cache && left.cache.entries == 12)
-        #expect(left.versions == right.versions && left.versions == .http1Only)
+        #expect(
+            left.configuration.resolver.mappings == right.configuration.resolver.mappings
+                && left.configuration.resolver.mappings.count == 2
+        )
+        #expect(
+            left.configuration.resolver.cache == right.configuration.resolver.cache
+                && left.configuration.resolver.cache.entries == 12
+        )
+        #expect(
+            left.configuration.versions == right.configuration.versions && left.configuration.versions == .http1Only
+        )
     }
 
     @Test(
@@ -451,7 +492,7 @@ struct SettingsTests {
         ]
     )
     func frames(text: String) throws {
-        #expect(try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)
+        #expect(try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").configuration.resolver.mappings.count == 1)
     }
 
     @Test("Ten thousand rules have their own addresses and lines", .timeLimit(.minutes(10)))

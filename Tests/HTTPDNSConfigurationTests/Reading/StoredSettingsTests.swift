@@ -67,13 +67,14 @@ struct StoredSettingsTests {
             name: "/tmp/f.yaml"
         )
         let limits = HTTPDNSClient.CookieJar.Limits(maximumPerDomain: 50, maximum: 70)
-        #expect(settings.forInspection.cookies == .memory(limits))
+        #expect(settings.forInspection.configuration.cookies == .memory(limits))
     }
 
     @Test("The settings of the response cache are read, and the default is none")
     func responseCache() throws {
         func cache(_ text: String) throws -> ResponseCacheSettings? {
-            try HTTPDNSConfigurationFile.settings("version: 1\nclient: { \(text) }", name: "/tmp/f.yaml").responseCache
+            try HTTPDNSConfigurationFile.settings("version: 1\nclient: { \(text) }", name: "/tmp/f.yaml")
+                .configuration.responseCacheSettings
         }
         #expect(try cache("") == nil && cache("response_cache: off") == nil)
         #expect(try cache("response_cache: memory") == ResponseCacheSettings())
@@ -97,7 +98,7 @@ struct StoredSettingsTests {
             "version: 1\nclient: { response_cache: { folder: responses, maximum_entries: 7 } }",
             name: folder.path("f.yaml")
         )
-        #expect(settings.forInspection.responseCache?.folder == nil)
+        #expect(settings.forInspection.configuration.responseCacheSettings?.folder == nil)
         let configuration = try settings.clientConfiguration(file: folder.path("f.yaml"))
         let client = try await HTTPDNSClient(configuration: configuration)
         #expect(client.responseCache?.settings.maximumEntries == 7)

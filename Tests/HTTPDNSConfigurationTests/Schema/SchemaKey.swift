@@ -46,9 +46,12 @@ private struct SchemaWalk {
         "duration": "31s", "limit": "31s", "bytes": "1MiB", "path": "/dev/null", "truth": "true",
     ]
 
+    /// The paths that sources other than files have.
+    private static let names = FileSettings.facts.names { _ in true }
+
     mutating func visit(_ node: ConfigurationNode, _ path: [String]) {
         let name = path.joined(separator: ".")
-        if KeyTable.ofFilesAlone.contains(name) { return }
+        if !path.isEmpty, !Self.names.contains(name) { return }
         let forms = forms(of: node)
         for form in forms {
             for entry in form["properties"]?.entries ?? [] { visit(entry.value, path + [entry.key.text ?? ""]) }

@@ -184,85 +184,28 @@ struct SchemaTests {
         let mapping = objects(definitions["mapping"])
         let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
         let client = top["client"]?["properties"]
-        let connections = client?["connections"]?["properties"]
         let providers = objects(definitions["provider"])
         try #require(providers.count == 6)
-        let pairs: [(Set<String>, KeyTable)] = [
-            (keys(schema.root), .top), (keys(providers[0]), .dohProvider),
-            (keys(providers[1]), .jsonProvider), (keys(providers[2]), .alidnsProvider),
-            (keys(providers[3]), .alibabaV1Provider), (keys(providers[4]), .alibabaV2Provider),
-            (keys(providers[5]), .tencentProvider),
-            (objects(definitions["secret"]).reduce(into: []) { $0.formUnion(keys($1)) }, .secret),
-            (keys(definitions["limits"]), .limits), (keys(definitions["rollout"]), .rollout),
-            (keys(objects(definitions["route"]).first), .route),
-            (mapping.reduce(into: []) { $0.formUnion(keys($1)) }, .mapping), (keys(via), .via),
-            (keys(top["policy"]), .policy), (keys(top["cache"]), .cache),
-            (keys(top["cache"]?["properties"]?["ttl"]), .cacheTimeToLive),
-            (keys(top["cache"]?["properties"]?["snapshot"]), .snapshot), (keys(top["resolver"]), .resolver),
-            (keys(top["client"]), .client),
-            (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
-            (keys(objects(connections?["tcp_keepalive"]).first), .keepalive),
-            (keys(connections?["ejection"]), .ejection), (keys(connections?["probing"]), .probing),
-            (keys(client?["trust"]), .trust),
-            (keys(client?["trust_by_host"]?["additionalProperties"]), .hostTrust),
-            (keys(client?["trust"]?["properties"]?["client_certificate"]), .clientCertificate),
-            (keys(client?["headers_by_host"]?["additionalProperties"]), .hostHeaders),
-            (keys(client?["redirects"]), .redirects), (keys(client?["retries"]), .retries),
-            (keys(client?["retries"]?["properties"]?["budget"]), .retryBudget),
-            (keys(client?["bandwidth"]), .bandwidth),
-            (keys(objects(client?["cookies"]).first), .cookies),
-            (keys(objects(client?["response_cache"]).first), .responseCache),
-            (keys(objects(client?["proxy"]).first), .proxy),
-            (
-                objects(client?["credentials"]?["items"]).reduce(into: []) { $0.formUnion(keys($1)) }, .credential
-            ),
-            (keys(top["metrics"]), .metrics), (keys(top["serve"]), .serve),
-            (keys(top["serve"]?["properties"]?["alibaba"]), .servedAlibaba),
-            (keys(top["serve"]?["properties"]?["tencent"]), .servedTencent),
-            (keys(top["serve"]?["properties"]?["alidns"]), .servedAlidns), (keys(definitions["fault"]), .servedHost),
-        ]
-        #expect(pairs.count == KeyTable.all.count)
-        for (found, table) in pairs { #expect(found == Set(table.keys), "\(table.name)") }
-    }
-
-    @Test("The schema has the parser's enumerated values, and no others")
-    func words() throws {
-        let providers = (schema.root["$defs"]?["provider"]?["anyOf"]?.items ?? []).map { $0["properties"] }
-        let kinds = providers.flatMap { $0?["kind"]?["enum"]?.items ?? [] }.compactMap(\.text)
-        #expect(kinds == WordTable.providerKinds.words)
-        let provider = providers.first ?? nil
-        func own(_ kind: String) -> ConfigurationNode? {
-            providers.compactMap { $0 }.first { $0["kind"]?["enum"]?.items?.map(\.text) == [kind] }
-        }
-        let route = schema.root["$defs"]?["route"]?["anyOf"]?.items?.last?["properties"]
-        let top = schema.root["properties"]
-        let pairs: [(ConfigurationNode?, WordTable)] = [
-            (provider?["method"], .methods), (own("alibaba-v2")?["region"], .alibabaRegions),
-            (own("alibaba-v2")?["encryption"], .alibabaEncryptions), (own("tencent")?["region"], .tencentRegions),
-            (route?["fallback"], .fallbacks),
-            (route?["families"], .families), (schema.root["$defs"]?["answer_scope"], .scopes),
-            (top?["client"]?["properties"]?["versions"], .httpVersions), (route?["order"], .orders),
-            (route?["mode"], .modes),
-            (top?["client"]?["properties"]?["connections"]?["properties"]?["on_address_change"], .addressChanges),
-            (top?["metrics"]?["properties"]?["host_label"], .hostLabels),
-            (top?["client"]?["properties"]?["connections"]?["properties"]?["selection"], .selections),
-            (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),
-            (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
-            (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
-            (
-                top?["client"]?["properties"]?["proxy"]?["anyOf"]?.items?.last?["properties"]?["resolve"],
-                .proxyResolvers
-            ),
-            (top?["client"]?["properties"]?["trust"]?["properties"]?["minimum_version"], .tlsVersions),
-            (top?["client"]?["properties"]?["trust"]?["properties"]?["maximum_version"], .tlsVersions),
-            (top?["client"]?["properties"]?["trust"]?["properties"]?["verification"], .verifications),
-            (top?["serve"]?["properties"]?["alibaba"]?["properties"]?["rows_by"], .servedRows),
-            (schema.root["$defs"]?["fault"]?["properties"]?["garbage"], .servedGarbage),
-            (schema.root["$defs"]?["fault"]?["properties"]?["rotate"], .servedRotations),
-            (schema.root["$defs"]?["fault"]?["properties"]?["fail"]?["anyOf"]?.items?.last, .servedFailures),
-        ]
-        for (node, table) in pairs {
-            #expect(Set((node?["enum"]?.items ?? []).compactMap(\.text)) == Set(table.words))
+        let kinds = ["doh", "json-google or json-cloudflare", "json-alidns", "alibaba-v1", "alibaba-v2", "tencent"]
+        let pairs: [(Set<String>, String)] =
+            zip(providers, kinds).map { (keys($0), "a provider of kind \($1)") } + [
+                (objects(definitions["secret"]).reduce(into: []) { $0.formUnion(keys($1)) }, "a secret"),
+                (keys(definitions["limits"]), "a provider's limits"),
+                (keys(definitions["rollout"]), "a route's rollout"),
+                (keys(objects(definitions["route"]).first), "a route"),
+                (mapping.reduce(into: []) { $0.formUnion(keys($1)) }, "a mapping"), (keys(via), "via"),
+                (keys(client?["trust_by_host"]?["additionalProperties"]), "a host's trust"),
+                (keys(client?["headers_by_host"]?["additionalProperties"]), "a host's headers"),
+                (
+                    objects(client?["credentials"]?["items"]).reduce(into: []) { $0.formUnion(keys($1)) },
+                    "an entry of client.credentials"
+                ),
+                (keys(definitions["fault"]), "a host of serve"),
+            ]
+        // The rest of the schema is generated.
+        for (found, name) in pairs {
+            let table = try #require(KeyTable.all.first { $0.name == name }, "\(name)")
+            #expect(found == Set(table.keys), "\(name)")
         }
     }
 }
@@ -287,12 +230,13 @@ struct ReferenceTests {
                 "\(key)"
             )
         }
-        let tables: [WordTable] = [
-            .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
-            .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications, .selections,
-            .servedRows, .servedGarbage, .servedRotations, .servedFailures,
-        ]
-        for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
+        func words(_ facts: [SettingFacts]) -> [Substring] {
+            facts.flatMap { facts in
+                facts.values.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                    .filter { !$0.offset.isMultiple(of: 2) }.map(\.element) + words(facts.parts)
+            }
+        }
+        for word in words(FileSettings.facts) { #expect(text.contains("`\(word)`"), "\(word)") }
     }
 }
 

@@ -288,7 +288,7 @@ struct FollowedFileTests {
         let pace = WorkPace(work: .zero, rest: { pauses.withLock { $0 += 1 } })
         try pace.run {
             var mappings: HTTPDNSMappings? = try HTTPDNSMappings(
-                HTTPDNSConfigurationFile.settings(text, name: name).mappings
+                HTTPDNSConfigurationFile.settings(text, name: name).configuration.resolver.mappings
             )
             #expect(count() >= 3 * lines.count)
             let before = count()

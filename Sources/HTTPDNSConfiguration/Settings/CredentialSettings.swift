@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSCore
+
+/// An entry of `client.credentials`. Errors repeat origins and keys, never a secret.
+struct CredentialSettings {
+    private enum Scheme: String, CaseIterable {
+        case basic, digest, bearer
+
+        /// The keys besides `origin` and `scheme`; all but `preemptive` are required.
+        var keys: [String] {
+            switch self {
+            case .basic: ["user", "password", "preemptive"]
+            case .digest: ["user", "password"]
+            case .bearer: ["token"]
+            }
+        }
+    }
+
+    private var origin: HTTPDNSClient.Origin?
+    private var scheme: Scheme?
+    private var user: String?
+    private var password: FileSettings.SecretPlace?
+    private var preemptive = false
+    private var token: FileSettings.SecretPlace?
+
+    static let settings: [Setting<Self>] = [
+        .init("origin", \.origin, originForm).means("The only origin that gets the credential."),
+        .init("scheme", \.scheme, .cases()).means("The scheme of HTTP authentication."),
+        .init("user", \.user, .text("the user's name")).means("The user name, for `basic` and `digest`."),
+        .init("password", \.password, .secret).means("The place of the password, for `basic` and `digest`."),
+        .init("preemptive", \.preemptive, .truth)
+            .means("Whether the first request already has the credential, for `basic`."),
+        .init("token", \.token, .secret).means("The place of the token, for `bearer`."),
+    ]
+
+    private static let originText = "scheme, host and port such as https://api.example or http://10.0.0.8:8080"
+    private static let originForm = SettingForm<HTTPDNSClient.Origin>(originText) { (text, _) throws(ValueMistake) in
+        // Text before an at-sign may be a password.
+        guard !text.utf8.contains(UInt8(ascii: "@")) else {
+            throw ValueMistake("an origin has no user information", hint: "give user, and password: { file: PATH }")
+        }
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let hasPath = parts.count > 4 || parts.count == 4 && !parts[3].isEmpty
+        guard !hasPath, !text.contains("?"), !text.contains("#"), let origin = HTTPDNSClient.Origin(text) else {
+            throw ValueMistake("found \(quoted(text)); allowed: \(originText), without a path")
+        }
+        return origin
+    }
+
+    /// Reads an entry, and returns the credential of its origin.
+    fileprivate static func read(_ reader: inout SettingsReader, _ node: ConfigurationNode, path: String)
+        -> (HTTPDNSClient.Origin, HTTPDNSClient.Credential)?
+    {
+        let name = "an entry of client.credentials"
+        guard var fields = reader.fields(of: node, KeyTable(name, settings), path: path) else { return nil }
+        var entry = CredentialSettings()
+        if fields["origin"] == nil { reader.missing("origin", path, at: node.position, hint: originText) }
+        reader.read(settings[..<1], &fields, path: path, into: &entry)
+        guard let origin = entry.origin else { return nil }
+        guard let schemeNode = fields["scheme"] else {
+            reader.missing("scheme", path, at: node.position, hint: "one of basic, digest, bearer")
+            return nil
+        }
+        reader.read(settings[1..<2], &fields, path: path, into: &entry)
+        guard let scheme = entry.scheme else { return nil }
+        let before = reader.mistakes.count
+        for key in settings[2...].map(\.key) {
+            if let unwanted = fields[key], !scheme.keys.contains(key) {
+                reader.mistakes.add(
+                    "\(path).\(key): the scheme \(scheme) has no such key",
+                    at: unwanted.position
+                )
+            }
+            if fields[key] == nil, scheme.keys.contains(key), key != "preemptive" {
+                reader.mistakes.add("\(path): the scheme \(scheme) needs the key \"\(key)\"", at: node.position)
+            }
+        }
+        guard reader.mistakes.count == before else { return nil }
+        reader.read(settings[2...], &fields, path: path, into: &entry)
+        let credential: HTTPDNSClient.Credential
+        switch (scheme, entry.user, entry.password, entry.token) {
+        case (.basic, let user?, let password?, _):
+            credential = .basic(user: user, password: password.live, preemptive: entry.preemptive)
+        case (.digest, let user?, let password?, _): credential = .digest(user: user, password: password.live)
+        case (.bearer, _, _, let token?): credential = .bearer(token.live)
+        default: return nil
+        }
+        if let fault = credential.fault {
+            reader.mistakes.add("\(path): \(fault.message)", at: schemeNode.position, hint: fault.hint)
+            return nil
+        }
+        return (origin, credential)
+    }
+}
+
+extension SettingsReader {
+    mutating func readCredentials(_ node: ConfigurationNode, path: String) -> [HTTPDNSClient.Origin: HTTPDNSClient
+        .Credential]
+    {
+        var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
+        guard !node.isEmpty else { return credentials }
+        let keys = CredentialSettings.settings.map(\.key).joined(separator: ", ")
+        let form = "a list of mappings with the keys \(keys)"
+        for (index, node) in (elements(of: node, path: path, form) ?? []).enumerated() {
+            let path = "\(path)[\(index)]"
+            guard case .mapping = node.content else {
+                // The text may be a secret: it is not repeated.
+                mistakes.add("\(path): found a value; allowed: a mapping", at: node.position, hint: form)
+                continue
+            }
+            guard let (origin, credential) = CredentialSettings.read(&self, node, path: path) else { continue }
+            if credentials.updateValue(credential, forKey: origin) != nil {
+                mistakes.add("\(path): \(origin) is listed twice", at: node.position, hint: "keep one of them")
+            }
+        }
+        return credentials
+    }
+}
