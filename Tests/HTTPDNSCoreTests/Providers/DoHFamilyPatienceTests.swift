@@ -51,10 +51,13 @@ struct DoHFamilyPatienceTests {
     func resolves(late: DNSRecordType) async throws {
         let time = HTTPDNSManualClock()
         let asked = Lock(0)
+        // A query that the patience ends before it is sent would not be the first one of its type.
+        let lateIsSent = Meeting(of: 2)
         let exchange = ScriptedExchange { sent in
             guard sent.question.type == late, asked.withLock({ count in (count, count += 1).0 }) == 0 else {
                 return .loopback(to: sent)
             }
+            await lateIsSent.arrive()
             try await HTTPDNSManualClock().sleep(until: MonotonicTime(nanoseconds: .max))
             throw CancellationError()
         }
@@ -70,6 +73,7 @@ struct DoHFamilyPatienceTests {
         var listener = resolver.listener
         let query = HTTPDNSResolver.Query(.name(try HTTPDNSName("one.test")), port: 443)
         async let resolution = resolver.resolve(query)
+        await lateIsSent.arrive()
         // The request's deadline, the query's limit, and the patience with the silent family.
         await time.sleepers(atLeast: 3)
         time.advance(by: .milliseconds(50))
