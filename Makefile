@@ -68,6 +68,11 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	@Scripts/check-api
 	@$(MAKE) --no-print-directory nested operations simulate bare
 
+.PHONY: test-fast
+test-fast: build-dependencies ## The tests of the modules without servers and without real time, for the minute after a change
+	$(BUILD) --build-tests $(TRAITS)
+	@Scripts/run-tests fast
+
 # The tests that are built already, with the libcurl that most systems have. One of the suites fails when another one is loaded. The
 # suites are those that LibcurlQuirks.md names, and of the client's tests those that send, receive, save and resume bodies.
 .PHONY: libcurl8

@@ -127,10 +127,10 @@ struct AddressPolicyOverTheWireTests {
         let configuration = try rig.settings(mappings: ["meta.test": .addresses(["169.254.169.254"])])
         try await withClient(configuration) { client in
             for (url, pins) in [
-                ("http://meta.test/", []), ("http://x.test/", ["169.254.169.254"]), ("http://169.254.169.254/", []),
-                ("http://[::ffff:169.254.169.254]/", []), ("http://0.0.0.0/", []), ("http://[::]/", []),
-                ("http://[fe80::1]/", []), ("http://meta.test./", []),
-            ] as [(String, [HTTPDNSClient.Request.Target])] {
+                ("http://meta.test/", nil), ("http://x.test/", ["169.254.169.254"]), ("http://169.254.169.254/", nil),
+                ("http://[::ffff:169.254.169.254]/", nil), ("http://0.0.0.0/", nil), ("http://[::]/", nil),
+                ("http://[fe80::1]/", nil), ("http://meta.test./", nil),
+            ] as [(String, [HTTPDNSClient.Request.Target]?)] {
                 let error = try await refusal { _ = try await client.get(url, connectTo: pins) }
                 #expect(error.code == .policyRefused && error.phase == .policy, "\(url): \(error)")
             }
