@@ -126,6 +126,7 @@ final class ModelService: UpstreamExchanging, @unchecked Sendable {
             stage.cover("service status \(reply.status)")
             if reply.status == 429 || reply.status == 503, draw.happens(50) {
                 reply.headerFields[.retryAfter] = draw.happens(50) ? "1" : stage.date(after: 2)
+                stage.asksForPause(source)
             }
             return reply
         }

@@ -105,6 +105,9 @@ final class Stage {
     private var failed: [AnswerSource: [String: Int64]] = [:]
     /// The times at which providers were asked that have not answered yet.
     private var waiting: [AnswerSource: [String: Int64]] = [:]
+    /// The times until which providers may be left alone because their services have asked for it: 5 minutes at most, which
+    /// a date after a jump of the wall clock is.
+    private var leftAloneUntil: [AnswerSource: Int64] = [:]
     /// The last time at which a call for a name failed: a lookup without a call may end early.
     private var failedCalls: [Int: Int64] = [:]
     /// The time since which the settings are as they are; the future while they are replaced.
@@ -248,6 +251,11 @@ final class Stage {
         if !isGood { failed[source, default: [:]][host] = schedule.elapsed }
     }
 
+    /// Notes that the service of a provider asks for a pause.
+    func asksForPause(_ source: AnswerSource) {
+        leftAloneUntil[source] = schedule.elapsed + Duration.seconds(305).nanoseconds
+    }
+
     /// Notes that a query failed.
     func queryFailed(_ host: String) {
         queries[host, default: (0, 0)].failed += 1
@@ -303,6 +311,7 @@ final class Stage {
     /// of its last answer for this one. It is as good as failed after a second.
     private func mayLeaveOut(_ source: AnswerSource, for host: String, since start: Int64) -> Bool {
         if let asked = waiting[source]?[host], schedule.elapsed - asked >= 1_000_000_000 { return true }
+        if leftAloneUntil[source] ?? -1 > start { return true }
         let failed = failed[source, default: [:]]
         let quarantine = (failed.values.max() ?? -.max / 2) + Duration.seconds(40).nanoseconds
         return quarantine > start || (failed[host] ?? -.max / 2) + Duration.seconds(305).nanoseconds > start
