@@ -8,14 +8,14 @@ package import HTTPDNSResponseCache
 /// The settings below `client`.
 extension HTTPDNSClient.Configuration {
     static let settings: [Setting<Self>] = [
-        .init("timeouts", \.timeouts, .section(Timeouts.settings))
+        .init("timeouts", \.timeouts, section: Timeouts.settings)
             .means("The time limits of a call."),
         .init("ca_file", \.trust.roots, .authorities)
             .means("The PEM file of the only authorities trusted for origins."),
         .init("trust", \.trust, .trust)
             .means("The client certificate, key pins, TLS versions, cipher suites and curves."),
         .own("trust_by_host", "Trust settings for single hosts. Keys that are left out have the values of `trust`."),
-        .init("connections", \.connections, .section(Connections.settings))
+        .init("connections", \.connections, section: Connections.settings)
             .means("The number, the life and the selection of connections."),
         .init(
             "versions",
@@ -28,7 +28,7 @@ extension HTTPDNSClient.Configuration {
         .means("The versions of HTTP: `auto` is HTTP/2 where TLS offers it, `2` is HTTP/2 also in clear text."),
         .init("maximum_response_body", \.maximumResponseBody, .byteLimit(0...(.max)))
             .means("The maximum size of a response body after decoding."),
-        .init("bandwidth", \.bandwidth, .section(HTTPDNSClient.Bandwidth.settings))
+        .init("bandwidth", \.bandwidth, section: HTTPDNSClient.Bandwidth.settings)
             .means("The maximum rates of all bodies together."),
         .own("headers", "Header fields for requests without a field of the same name. Write no secrets here.") {
             $3.headers.fields = $0.readHeaders($1, path: $2)
@@ -37,7 +37,7 @@ extension HTTPDNSClient.Configuration {
             $3.headers.byHost = $0.readHeadersByHost($1, path: $2)
         },
         .own("credentials", "The credentials for origins.") { $3.credentials = $0.readCredentials($1, path: $2) },
-        .init("redirects", \.redirects, .section(HTTPDNSClient.RedirectPolicy.settings))
+        .init("redirects", \.redirects, section: HTTPDNSClient.RedirectPolicy.settings)
             .means("The redirects that are followed."),
         .init("retries", \.retries, .section(HTTPDNSClient.RetryPolicy.settings, start: .standard))
             .means("The retries of failed requests."),
@@ -271,7 +271,7 @@ extension HTTPDNSClient.RetryPolicy {
         .init("maximum_retry_after", \.maximumRetryAfter, wait).means("The longest `Retry-After` that is honored."),
         .init("statuses", \.statuses, .set(of: .number(400...599), "statuses, one or a list"))
             .means("The statuses that are retried."),
-        .init("budget", \.budget, .section(Budget.settings)).means("The limit for the retries of all calls together."),
+        .init("budget", \.budget, section: Budget.settings).means("The limit for the retries of all calls together."),
         .init("network_wait", \.networkWait, wait)
             .means(
                 "The time for which a request is repeated while no address accepts a connection, or no name resolves."

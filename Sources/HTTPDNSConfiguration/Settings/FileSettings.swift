@@ -40,12 +40,12 @@ package struct FileSettings: Sendable {
             settings.configuration.resolver.mappings = rules.rules
             settings.configuration.resolver.indexedMappings = rules
         },
-        .init("policy", \.self, .section(policy)).means("The addresses that may be dialed."),
+        .init("policy", \.self, section: policy).means("The addresses that may be dialed."),
         .init("cache", \.configuration.resolver, .cache).means("The cache of answers."),
         .init("resolver", \.configuration.resolver, .resolver).means("The queries to providers."),
         .init("client", \.configuration, .client).means("The requests of the client."),
-        .init("metrics", \.self, .section(metrics)).means("The metrics of the client.").inFileOnly(),
-        .init("serve", \.serve, .section(ServeSettings.settings)).means(
+        .init("metrics", \.self, section: metrics).means("The metrics of the client.").inFileOnly(),
+        .init("serve", \.serve, section: ServeSettings.settings).means(
             "The settings of a local provider (resolve-test serve). Clients ignore them."
         ).inFileOnly(),
     ]

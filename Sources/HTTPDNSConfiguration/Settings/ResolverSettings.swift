@@ -12,7 +12,7 @@ extension HTTPDNSResolver.Configuration {
         // Below 64 KiB not even the tables fit.
         .init("bytes", \.cache.bytes, .bytes((64 << 10)...(1 << 40), such: "8MiB"))
             .means("The most bytes of the cache."),
-        .init("ttl", \.cache, .section(Cache.timesToLive))
+        .init("ttl", \.cache, section: Cache.timesToLive)
             .means("The limits for times to live."),
         .init("stale_limit", \.cache.staleLimit, .cacheTime)
             .means("The time for which an expired answer is served while no newer one is available; `0s` disables it."),

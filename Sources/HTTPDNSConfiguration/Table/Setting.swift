@@ -82,6 +82,11 @@ extension Setting {
         }
     }
 
+    /// Declares a section whose settings are parts of a property.
+    init<Part: Sendable>(_ key: String, _ path: any WritableKeyPath<Root, Part> & Sendable, section: [Setting<Part>]) {
+        self.init(key, path, ofSection: { root in .section(section, start: root[keyPath: path]) })
+    }
+
     /// Declares a setting of a property that is nil without it.
     init<Value>(_ key: String, _ path: any WritableKeyPath<Root, Value?> & Sendable, _ form: SettingForm<Value>) {
         self.init(

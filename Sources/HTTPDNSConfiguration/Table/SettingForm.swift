@@ -77,11 +77,6 @@ struct SettingForm<Value: Sendable>: Sendable {
 // MARK: - Sections
 
 extension SettingForm {
-    /// The form of a mapping with settings.
-    static func section(_ settings: [Setting<Value>]) -> SettingForm {
-        section(settings, start: { $0! }, end: { $0 })
-    }
-
     /// The form of a mapping with settings, which begin with those of `start`.
     static func section(
         _ settings: [Setting<Value>],
