@@ -9,12 +9,14 @@ extension HTTPDNSResolver {
     /// - Parameters:
     ///   - deadline: The time at which it ends; nil means after the resolver's limit.
     ///   - hurries: Whether the system resolver of a fallback is queried immediately.
+    ///   - denial: The negative answer of a provider that another one has to confirm.
     func start(
         _ inquiry: UpstreamLookup,
         _ flight: AnswerCache.Flights.FlightID,
         isRefresh: Bool = false,
         until deadline: MonotonicTime? = nil,
-        hurries: Bool = false
+        hurries: Bool = false,
+        denial: ProviderPool.Answer? = nil
     ) {
         if inquiry.systemOnlyReason == .internalName,
             let domain = inquiry.settings.routes.unknownTopLevelDomain(of: inquiry.host)
@@ -26,7 +28,7 @@ extension HTTPDNSResolver {
         // A detached task: it serves all waiters. So it must neither end with the first caller nor inherit its task-local
         // values.
         let task = CallWork.detached { [self] in
-            guard let result = await self.fly(sparingly: inquiry, hurry, until: deadline) else { return }
+            guard let result = await self.fly(sparingly: inquiry, hurry, until: deadline, denial) else { return }
             self.land(result, inquiry, flight, isRefresh: isRefresh)
         }
         let work = FlightWork(task: task, hurry: hurry, demand: inquiry.demand)
@@ -38,7 +40,8 @@ extension HTTPDNSResolver {
     private func fly(
         sparingly inquiry: UpstreamLookup,
         _ hurry: OneShot<Void>,
-        until end: MonotonicTime?
+        until end: MonotonicTime?,
+        _ denial: ProviderPool.Answer?
     ) async -> FlightResult? {
         var spared = inquiry
         if !inquiry.completesAnswer, inquiry.route?.usesHTTPSRecords != true,
@@ -48,19 +51,22 @@ extension HTTPDNSResolver {
             spared.queried.subtract(details.failedFamilies)
         }
         guard spared.queried != inquiry.queried, !spared.queried.isEmpty else {
-            return await fly(inquiry, hurry, until: end)
+            return await fly(inquiry, hurry, until: end, denial)
         }
         let end = end ?? fixed.timeSource.now() + inquiry.settings.configuration.timeLimit
-        let result = await fly(spared, hurry, until: end)
+        let result = await fly(spared, hurry, until: end, denial)
         guard case .answer(let answer)? = result, case .nothing = answer.content else { return result }
-        return await fly(inquiry, OneShot<Void>(), until: end)
+        return await fly(inquiry, OneShot<Void>(), until: end, nil)
     }
 
     /// Queries the providers of the route, and the system resolver where the route requires it.
     /// - Returns: Nil when the lookup was canceled, because it has no waiters any more.
-    private func fly(_ inquiry: UpstreamLookup, _ hurry: OneShot<Void>, until end: MonotonicTime?) async
-        -> FlightResult?
-    {
+    private func fly(
+        _ inquiry: UpstreamLookup,
+        _ hurry: OneShot<Void>,
+        until end: MonotonicTime?,
+        _ denial: ProviderPool.Answer?
+    ) async -> FlightResult? {
         let clock = fixed.timeSource
         let started = clock.now()
         let limit = inquiry.settings.configuration.timeLimit
@@ -75,6 +81,7 @@ extension HTTPDNSResolver {
             var own = assignment(inquiry, route, names, until: deadline - share)
             own.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
             own.patientUntil = deadline
+            own.denial = denial
             return await SystemFallback(
                 resolver: self,
                 inquiry: inquiry,
@@ -89,6 +96,7 @@ extension HTTPDNSResolver {
         if !names.isEmpty {
             var assignment = assignment(inquiry, route, names, until: deadline)
             assignment.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
+            assignment.denial = denial
             switch await inquiry.settings.team.ask(assignment) {
             case .canceled: return nil
             case .answered(let answer): return await followHTTPSRecords(of: answer, assignment, inquiry)

@@ -105,28 +105,28 @@ extension HTTPDNSResolver {
         let opened = flights
         await settings.team.ask(assignment, batch: Array(opened.keys)) { [self] host, outcome in
             guard let (inquiry, flight) = opened[host] else { return }
-            if case .answered(let answer) = outcome {
-                land(.answer(known(answer, inquiry)), inquiry, flight, isRefresh: false)
-            } else {
-                abandon(inquiry, flight, until: deadline)
+            switch outcome {
+            case .answered(let answer): land(.answer(known(answer, inquiry)), inquiry, flight, isRefresh: false)
+            case .denied(let denial): leaveBatch(inquiry, flight, until: deadline, denial)
+            case .left: leaveBatch(inquiry, flight, until: deadline)
             }
         }
     }
 
-    /// Ends a lookup for which the batch had no answer.
-    ///
-    /// A fallback may still have one: callers that joined the lookup get its own query, unless one was started before.
-    private func abandon(
+    /// Gives a lookup a query of its own, since its batch brought no final answer, unless one was started before. A lookup that
+    /// nobody waits for ends when the call is canceled.
+    private func leaveBatch(
         _ inquiry: UpstreamLookup,
         _ flight: AnswerCache.Flights.FlightID,
-        until deadline: MonotonicTime
+        until deadline: MonotonicTime,
+        _ denial: ProviderPool.Answer? = nil
     ) {
+        let isWanted = !Task.isCancelled
         let (begins, ends) = cache.shard(for: inquiry.key).state.withLock { state -> (Bool, Bool) in
-            if state.flights.isBegun(flight) { return (false, false) }
-            if state.flights.hasWaiters(flight) { return (state.flights.begin(flight), false) }
+            if isWanted || state.flights.hasWaiters(flight) { return (state.flights.begin(flight), false) }
             return (false, state.flights.land(flight) != nil)
         }
-        if begins { start(inquiry, flight, until: deadline) }
+        if begins { start(inquiry, flight, until: deadline, denial: denial) }
         if ends { flightBudget.giveBack(1) }
     }
 }

@@ -69,6 +69,42 @@ struct PreresolvingTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
+    @Test("A name that its batch leaves out is not queried once it is switched off")
+    func switchedOff() async throws {
+        let fixture = try ResolverFixture(batchLimit: 5)
+        let names = try names(5)
+        for name in names {
+            try fixture.say(["203.0.113.1"], about: name.description)
+            fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: name)
+        }
+        fixture.provider.answer(.failure(.unavailable), for: names[0])
+        fixture.provider.hold()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        fixture.resolver.killSwitch.turnOff(.everything)
+        fixture.provider.release()
+        #expect(await failures.isEmpty)
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    /// One is left out, one denied.
+    @Test("A name that its batch left open is queried alone, at other providers too")
+    func leftOpen() async throws {
+        let fixture = try ResolverFixture(providers: ["ali", "backup"], batchLimit: 5) {
+            $0.routes[0].wantsSecondOpinion = true
+        }
+        let names = try names(3)
+        let known = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
+        fixture.provider.answer(.answer(known), for: names[0])
+        fixture.provider.answer(.failure(.unavailable), for: names[1])
+        for name in names { fixture.providers[1].answer(.answer(known), for: name) }
+        #expect(await fixture.resolver.preresolve(names).isEmpty)
+        #expect(fixture.provider.batches.count == 1)
+        // Who denied a name is not asked for it again.
+        #expect(fixture.provider.queries.map(\.host).dropFirst() == [names[1]])
+        #expect(Set(fixture.providers[1].queries.map(\.host)) == Set(names.dropFirst()))
+    }
+
     /// A batch at a provider that keeps silent, on a route with `fallback: system`; the system knows the names.
     private func silentBatch() throws -> (ResolverFixture, [HTTPDNSName]) {
         let fixture = try ResolverFixture(batchLimit: 5, fallback: .system)
