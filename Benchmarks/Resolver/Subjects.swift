@@ -25,7 +25,7 @@ enum Subjects {
         var configuration = HTTPDNSResolver.Configuration()
         configuration.families = .v4
         configuration.providers = [FixedProvider()]
-        configuration.routes = [HTTPDNSRoute(.suffix(name("shop.example")), .providers(["bench"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.suffix(name("shop.example")), .providers(["bench"], fallback: .off))]
         if size == .many { addOthers(to: &configuration) }
         return configuration
     }
@@ -59,7 +59,7 @@ enum Subjects {
         for number in configuration.routes.count..<6 {
             var route = HTTPDNSRoute(
                 .suffix(name("zone\(number).example")),
-                .providers(["bench"], fallback: .none)
+                .providers(["bench"], fallback: .off)
             )
             if number == 5 { route.rollout = HTTPDNSRoute.Rollout(percent: 50, by: .key) }
             configuration.routes.append(route)

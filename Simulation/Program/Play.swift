@@ -279,7 +279,7 @@ private final class WorldRun: @unchecked Sendable {
         configuration.resolver.routes = try stage.world.names.filter(\.hasRoute).map {
             var route = HTTPDNSRoute(
                 try HTTPDNSRoute.Pattern($0.host),
-                .providers(providers.map(\.name), fallback: stage.world.settings.systemFallback ? .system : .none)
+                .providers(providers.map(\.name), fallback: stage.world.settings.systemFallback ? .system : .off)
             )
             if $0.isShadow { route.mode = .shadow }
             let settings = stage.world.settings
@@ -896,7 +896,7 @@ private final class WorldRun: @unchecked Sendable {
         configuration.trust.ciphers = ["ECDHE-RSA-AES256-GCM-SHA384"]
         switch mistake {
         case 0: configuration.timeouts.connect = .zero
-        case 1: configuration.resolver.routes.append(HTTPDNSRoute(.any, .providers(["c"], fallback: .none)))
+        case 1: configuration.resolver.routes.append(HTTPDNSRoute(.any, .providers(["c"], fallback: .off)))
         case 2: configuration.resolver.attemptLimit = .zero
         case 3: configuration.trust.roots = .file("/nowhere/roots.pem")
         case 4: configuration.resolver.providers.append(ModelProvider(.a))

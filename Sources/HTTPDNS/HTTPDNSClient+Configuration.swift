@@ -62,7 +62,7 @@ extension HTTPDNSClient {
             public var tcpUserTimeout: Duration? = .seconds(30)
             /// The probes of connections that carry no data, such as those whose response is pending (SO_KEEPALIVE).
             /// They also keep the entries of NATs and firewalls alive, if ``idleTimeout`` is longer than the probes'
-            /// time. `.never` switches them off.
+            /// time. `.off` switches them off.
             public var tcpKeepalive = HTTPDNSClient.Configuration.TCPKeepalive()
             /// The time for which requests stay on a warm address that newer answers no longer contain.
             ///
@@ -217,7 +217,9 @@ extension HTTPDNSClient {
             (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
         /// The retry policy; ``HTTPDNSClient/Request/Options/retries`` overrides it for one request. The default is no
         /// retries.
-        public var retries = HTTPDNSClient.RetryPolicy.never
+        public var retries = HTTPDNSClient.RetryPolicy.off
+        /// The budget that all retries of the client share, whatever the policy of their requests.
+        public var retryBudget = HTTPDNSClient.RetryPolicy.Budget()
         /// Whether calls with identical GET or HEAD requests in flight share one request
         /// (<doc:SendingRequests#Identical-reads-in-flight>); ``HTTPDNSClient/Request/Options/mergesIdenticalReads``
         /// overrides it. Leave it off when network interceptors or ``computedHeaders`` add something for one caller only.
@@ -230,7 +232,7 @@ extension HTTPDNSClient {
         public var cookies = HTTPDNSClient.Configuration.Cookies.off
         /// The rules that choose the proxy; ``HTTPDNSClient/Request/Options/proxy`` overrides them for one request. The
         /// environment is read only when these rules say so. Queries to providers do not use it.
-        public var proxy = HTTPDNSClient.Proxy.Rules.direct
+        public var proxy = HTTPDNSClient.Proxy.Rules.off
         /// The path of a Unix socket, at most 107 bytes, for all requests without a proxy or socket of their own. Nil
         /// means that requests go to addresses. With a socket the rewriter does nothing.
         public var unixSocket: String?
@@ -240,11 +242,11 @@ extension HTTPDNSClient {
         /// The network interface or address of this machine that connections are bound to, also those to a proxy. Nil
         /// means that the system chooses.
         public var localSource: HTTPDNSClient.Configuration.LocalSource?
-        /// The longest response body after decoding. It also stops a decompression bomb.
-        public var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
+        /// The longest response body after decoding; nil means no limit. It also stops a decompression bomb.
+        public var maximumResponseBody: HTTPDNSByteCount?
         /// The bytes of bodies per second that all requests of the client share, besides the limit of each request,
         /// ``HTTPDNSClient/Request/Options/bandwidth``.
-        public var bandwidth = HTTPDNSClient.Bandwidth.unlimited
+        public var bandwidth = HTTPDNSClient.Bandwidth()
         /// The HTTP versions allowed.
         public var versions: HTTPDNSClient.AllowedVersions = .automatic
         /// The maximum number of requests in flight, at least 1. A request is in flight until the last byte of its
@@ -347,20 +349,15 @@ extension HTTPDNSClient.Configuration {
                 hint: "1 is the least"
             )
         }
-        guard reachableNetworks != .inherited else {
-            throw .inheritedInSettings("reachableNetworks", instead: ".any is the default")
-        }
         try headers.validate()
         try validateCredentials()
         try cookies.validate()
         try redirects.validate()
         try retries.validate()
+        try retryBudget.validate()
         try bandwidth.validate()
         if versions == .inherited {
             throw .inheritedInSettings("versions", instead: ".automatic is the default")
-        }
-        if maximumResponseBody.isInherited {
-            throw .inheritedInSettings("maximumResponseBody", instead: ".unlimited is the default")
         }
         try validateEgress()
         try SchemeHandlers.validate(schemeHandlers.keys)

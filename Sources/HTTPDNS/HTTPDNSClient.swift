@@ -205,10 +205,7 @@ public final class HTTPDNSClient: Sendable {
         if options.addresses == .automatic { options.addresses = content.addresses }
         options.families = options.families ?? content.families
         options.hostHeader = options.hostHeader ?? content.hostHeader
-        // The networks of another client's request do not widen those of this client.
-        if options.reachableNetworks == .inherited, content.reachableNetworks == .publicInternet {
-            options.reachableNetworks = .publicInternet
-        }
+        options.reachableNetworks = options.reachableNetworks.narrowed(by: content.reachableNetworks)
         let request = HTTPDNSClient.Request(
             method: method,
             url: content.originalText,
@@ -248,10 +245,7 @@ public final class HTTPDNSClient: Sendable {
         } else {
             rewritten = try await rewriter.rewriteLater(request, deadline: deadline, nil)
         }
-        let networks = pipeline.reachableNetworks(
-            of: request,
-            in: request.own?.options.reachableNetworks ?? .inherited
-        )
+        let networks = pipeline.clientNetworks.narrowed(by: request.options.reachableNetworks)
         if networks == .any { return rewritten }
         let egressChoice = try pipeline.egress.choice(of: request, for: rewritten.content.url)
         return try pipeline.limited(rewritten, to: networks, for: request, by: egressChoice)
@@ -279,7 +273,7 @@ public final class HTTPDNSClient: Sendable {
         let question = try rewriter.question(about: HTTPDNSRewriter.host(host), port: port, options: options)
         let deadline = options.timeout.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
         var resolution = try await rewriter.resolve(question, deadline: deadline)
-        let networks = options.reachableNetworks == .inherited ? pipeline.clientNetworks : options.reachableNetworks
+        let networks = pipeline.clientNetworks.narrowed(by: options.reachableNetworks)
         if networks != .any {
             resolution.endpoints = try networks.reachable(of: resolution.endpoints, question.host)
         }

@@ -52,7 +52,7 @@ extension HTTPDNSClient.Configuration {
     public static func doh(
         _ url: String,
         bootstrap: [String] = [],
-        fallback: HTTPDNSRoute.Fallback = .none
+        fallback: HTTPDNSRoute.Fallback = .off
     ) throws -> HTTPDNSClient.Configuration {
         let addresses = try bootstrap.map { text in
             guard let address = HTTPDNSAddress(text) else {

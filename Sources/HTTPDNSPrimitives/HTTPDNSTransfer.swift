@@ -244,15 +244,15 @@ extension HTTPDNSTransfer {
         /// (TCP_USER_TIMEOUT, tcp(7)). The default is that of Linux (`tcp_keepalive_probes`).
         public var count = 9
         /// Whether the kernel sends no probes.
-        package private(set) var isNever = false
+        package private(set) var isOff = false
 
         /// Creates the defaults.
         public init() {}
 
         /// No probes.
-        public static let never: HTTPDNSTransfer.TCPKeepalive = {
+        public static let off: HTTPDNSTransfer.TCPKeepalive = {
             var keepalive = HTTPDNSTransfer.TCPKeepalive()
-            keepalive.isNever = true
+            keepalive.isOff = true
             return keepalive
         }()
 

@@ -43,7 +43,7 @@ struct CardinalityTests {
         }
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [provider]
-        settings.routes = [HTTPDNSRoute(try .init("*.shop.test"), .providers(["scripted"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(try .init("*.shop.test"), .providers(["scripted"], fallback: .off))]
         settings.families = .v4
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver(system))
         let backend = TestMetrics()

@@ -164,7 +164,7 @@ private struct Traffic: Sendable {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [
-            HTTPDNSRoute(try .init("*.wild.test"), .providers(["scripted"], fallback: .none))
+            HTTPDNSRoute(try .init("*.wild.test"), .providers(["scripted"], fallback: .off))
         ]
         configuration.resolver.families = .v4
         configuration.resolver.mappings[try HTTPDNSMapping.Key("short.test")] = .addresses(["127.0.0.1:\(short.port)"])

@@ -22,7 +22,7 @@ struct VendorSecretSeriesTests {
         (vendor.url, vendor.discoversAddresses) = ("http://127.0.0.1:\(server.port)", false)
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [try HTTPDNSTencentProvider(vendor)]
-        settings.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .off))]
         settings.timeLimit = .seconds(60)
         settings.attemptLimit = .seconds(60)
         let resolver = try HTTPDNSResolver(settings)

@@ -27,7 +27,7 @@ struct LinkageProbe {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(words[1])
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .off))]
         let client = try await HTTPDNSClient(configuration: configuration)
         await withTaskGroup(of: String.self) { group in
             for url in words[2...] + words[2...] {

@@ -46,8 +46,8 @@ struct SampleTraffic {
         service.answerScope = .loopback
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
         configuration.resolver.routes = [
-            HTTPDNSRoute(try .init("*.shop.test"), .providers(["city-dns"], fallback: .none)),
-            HTTPDNSRoute(.any, .providers(["city-dns"], fallback: .none)),
+            HTTPDNSRoute(try .init("*.shop.test"), .providers(["city-dns"], fallback: .off)),
+            HTTPDNSRoute(.any, .providers(["city-dns"], fallback: .off)),
         ]
         configuration.resolver.mappings[try .init("edge.wild.test")] = .addresses([
             .init(stringLiteral: silent), "127.0.0.3",

@@ -57,7 +57,7 @@ struct DemoStage: Sendable {
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.resolver.providers = [try HTTPDNSDoHProvider(provider)]
         configuration.resolver.routes = [
-            HTTPDNSRoute(try HTTPDNSRoute.Pattern("*.test"), .providers(["doh"], fallback: .none))
+            HTTPDNSRoute(try HTTPDNSRoute.Pattern("*.test"), .providers(["doh"], fallback: .off))
         ]
         return try await HTTPDNSClient(configuration: configuration)
     }

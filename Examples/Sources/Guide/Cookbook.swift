@@ -123,7 +123,7 @@ enum Cookbook {
     static func untrustedRequest(_ client: HTTPDNSClient, urlFromTheUser: String) async throws -> [UInt8]? {
         var request = HTTPDNSClient.Request(url: urlFromTheUser)
         request.options.reachableNetworks = .publicInternet
-        request.options.redirects = .never
+        request.options.redirects = .off
         request.options.timeout = .seconds(5)
 
         do {
@@ -140,7 +140,7 @@ extension Cookbook {
     static func untrustedDelivery(_ client: HTTPDNSClient, urlFromTheUser: String) async throws {
         var delivery = HTTPDNSClient.Request(method: .post, url: urlFromTheUser, body: .text(#"{"event":"paid"}"#))
         delivery.headerFields[.contentType] = "application/json"
-        delivery.options.redirects = .never  // a 307 or 308 would send the body to another server
+        delivery.options.redirects = .off  // a 307 or 308 would send the body to another server
         let response = try await client.execute(delivery)
         print(response.status)
     }

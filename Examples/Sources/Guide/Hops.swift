@@ -17,7 +17,7 @@ enum Hops {
 
     static func oneRequest(_ client: HTTPDNSClient, token: String) async throws {
         var request = HTTPDNSClient.Request(url: "https://img.shop.example/old.jpg")
-        request.options.redirects = .never
+        request.options.redirects = .off
         let moved = try await client.execute(request)
         print(moved.status, moved.headerFields[.location] ?? "-")
 
@@ -29,11 +29,11 @@ enum Hops {
     static func retries(_ configuration: inout HTTPDNSClient.Configuration) {
         configuration.retries = .standard
         configuration.retries.limit = 3
-        configuration.retries.budget.percent = 10
+        configuration.retryBudget.percent = 10
     }
 
     static func patient(_ request: inout HTTPDNSClient.Request) {
-        var patient = HTTPDNSClient.RetryPolicy.never
+        var patient = HTTPDNSClient.RetryPolicy.off
         patient.networkWait = .seconds(30)
         request.options.retries = patient
     }

@@ -27,7 +27,7 @@ enum MakingAClient {
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
         configuration.resolver.routes = [
             HTTPDNSRoute(try .init("*.shop.example"), .providers(["backup"], fallback: .system)),
-            HTTPDNSRoute(try .init("pay.shop.example"), .providers(["backup"], fallback: .none)),
+            HTTPDNSRoute(try .init("pay.shop.example"), .providers(["backup"], fallback: .off)),
         ]
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("img.shop.example"): .addresses(["203.0.113.7"])]
         configuration.timeouts.total = .seconds(10)

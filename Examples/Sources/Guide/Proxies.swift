@@ -16,7 +16,7 @@ enum Proxies {
 
     static func ways(_ client: HTTPDNSClient) async throws {
         var past = HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg")
-        past.options.proxy = .direct
+        past.options.proxy = .off
 
         var info = HTTPDNSClient.Request(url: "http://localhost/containers/json")
         info.options.unixSocket = "/run/engine.sock"

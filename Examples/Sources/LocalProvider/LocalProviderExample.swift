@@ -14,7 +14,7 @@ public func resolvedLocally(_ name: String) async throws -> HTTPDNSResolver.Reso
         let service = HTTPDNSDoHProvider.Configuration(name: "local", url: listener.url + "/dns-query")
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["local"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["local"], fallback: .off))]
         let client = try await HTTPDNSClient(configuration: configuration)
         let resolution = try await client.resolve(name)
         try await client.shutdown(drainingFor: .seconds(1))

@@ -20,7 +20,7 @@ struct CannedResponseTests {
         var resolving = HTTPDNSClient.Configuration()
         resolving.resolver.providers = [provider]
         resolving.resolver.routes = [
-            HTTPDNSRoute(try .init("*.shop.example"), .providers(["scripted"], fallback: .none))
+            HTTPDNSRoute(try .init("*.shop.example"), .providers(["scripted"], fallback: .off))
         ]
         let names = try await HTTPDNSClient(configuration: resolving)
 

@@ -20,7 +20,7 @@ struct ServiceTests {
         configuration.resolver.timeSource = clock
         configuration.resolver.cache.refreshesAhead = false
         configuration.resolver.providers = [provider]
-        configuration.resolver.routes = [HTTPDNSRoute(.exact(host), .providers(["scripted"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.exact(host), .providers(["scripted"], fallback: .off))]
         let client = try await HTTPDNSClient(configuration: configuration)
 
         let first = try await client.rewrite("https://img.shop.example/a.jpg")

@@ -49,7 +49,7 @@ struct NameCollisionTests {
         // The client's
         let request = HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg")
         let body: HTTPDNSClient.Request.Body = .text("a")
-        let retries: HTTPDNSClient.RetryPolicy = .never
+        let retries: HTTPDNSClient.RetryPolicy = .off
         let state: HTTPDNSClient.Status.Type = HTTPDNSClient.Status.self
         let tag: HTTPDNSRewriter.Tag.Type = HTTPDNSRewriter.Tag.self
         let route = HTTPDNSRoute(.any, .system)

@@ -19,7 +19,7 @@ extension HTTPDNSClient {
     {
         enum Content: Hashable {
             case inherited
-            case never
+            case off
             case basic(Login, isPreemptive: Bool)
             case digest(Login)
             case bearer(BearerTokens)
@@ -34,7 +34,7 @@ extension HTTPDNSClient {
         /// options. The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``.
         public static let inherited = HTTPDNSClient.Credential(.inherited)
         /// No credential: a 401 response is returned.
-        public static let never = HTTPDNSClient.Credential(.never)
+        public static let off = HTTPDNSClient.Credential(.off)
 
         /// Returns a credential for the Basic scheme (RFC 7617), in UTF-8.
         ///
@@ -102,7 +102,7 @@ extension HTTPDNSClient {
         public var description: String {
             switch content {
             case .inherited: "inherited"
-            case .never: "never"
+            case .off: "off"
             case .basic: "basic"
             case .digest: "digest"
             case .bearer, .fixedToken: "bearer"
@@ -114,7 +114,7 @@ extension HTTPDNSClient {
         public var customMirror: Mirror { Mirror(self, children: []) }
 
         var isInherited: Bool { content == .inherited }
-        var isNever: Bool { content == .never }
+        var isOff: Bool { content == .off }
 
         /// A user with the source of a password.
         struct Login: Hashable, Sendable {
@@ -171,7 +171,7 @@ extension HTTPDNSClient.Credential: Inheritable {
     /// Returns the reason why the credential cannot be used, with a hint; nil when it can.
     package var fault: (message: String, hint: String?)? {
         switch content {
-        case .inherited, .never, .fixedToken: return nil
+        case .inherited, .off, .fixedToken: return nil
         case .basic(let login, _):
             guard let fault = BasicCredential.fault(user: login.user, password: "", in: "the credential") else {
                 return nil

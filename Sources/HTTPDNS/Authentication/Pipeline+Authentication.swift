@@ -18,7 +18,7 @@ extension Pipeline {
 
     /// Whether a call has a credential for its first hop. Nearly no call does: the others do not pass this step.
     func mayAuthenticate(_ request: borrowing HTTPDNSClient.Request) -> Bool {
-        if let own = request.own, !own.options.credential.isInherited { return !own.options.credential.isNever }
+        if let own = request.own, !own.options.credential.isInherited { return !own.options.credential.isOff }
         guard hasCredentials else { return false }
         return hasCredential(for: request.url)
     }
@@ -81,8 +81,8 @@ extension Pipeline {
         let origin = HTTPDNSClient.Origin(url)
         var credential = request.own?.options.credential ?? .inherited
         if context.frame?.withholds(credential, from: origin) == true { credential = .inherited }
-        if credential.isInherited { credential = current.values.credentials[origin] ?? .never }
-        guard !credential.isNever else { return nil }
+        if credential.isInherited { credential = current.values.credentials[origin] ?? .off }
+        guard !credential.isOff else { return nil }
         if let fault = credential.fault {
             throw HTTPDNSClientError(
                 code: .invalidRequest,
@@ -109,7 +109,7 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) -> (any AuthorizationRun)? {
         switch credential.content {
-        case .inherited, .never: return nil
+        case .inherited, .off: return nil
         case .basic(let login, let isPreemptive):
             let memory = memories.memory(of: credential, at: target.server)
             return BasicRun(login, isPreemptive: isPreemptive, memory: memory, target: target)

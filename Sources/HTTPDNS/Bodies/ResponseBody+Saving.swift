@@ -19,20 +19,19 @@ extension HTTPDNSClient.Response.Body {
     /// behind, `.httpdns-….part`.
     /// - Parameters:
     ///   - path: A path in an existing folder. A link stays a link: its target is replaced.
-    ///   - limit: The most bytes that are saved; ``HTTPDNSClient/ByteLimit/inherited`` means no limit besides that of
-    ///     the request.
+    ///   - limit: The most bytes that are saved; nil means no limit besides that of the request.
     /// - Returns: The number of bytes.
     /// - Throws: ``HTTPDNSClientError``, with code `fileFailed` for errors of the file system, and with
     ///   `responseTooLarge` for a body over the limit, and with `timedOut`; `CancellationError`.
     @discardableResult
-    public func save(to path: String, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
-        if let bytes = limit.bytes, let declaredLength, declaredLength > bytes {
+    public func save(to path: String, upTo limit: HTTPDNSByteCount? = nil) async throws -> Int64 {
+        if let bytes = limit?.bytes, let declaredLength, declaredLength > bytes {
             throw HTTPDNSClientError.bodyTooLong(limit: .bytes(bytes), on: hop)
         }
         return try await save(to: try await FileSaving(path, in: .body, of: hop?.time), upTo: limit)
     }
 
-    func save(to file: FileSaving, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
+    func save(to file: FileSaving, upTo limit: HTTPDNSByteCount? = nil) async throws -> Int64 {
         do {
             let count = try await write(to: file, upTo: limit)
             try await file.finish()
@@ -44,13 +43,13 @@ extension HTTPDNSClient.Response.Body {
     }
 
     /// Writes the body to the end of a file, which stays open.
-    func write(to file: FileSaving, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
+    func write(to file: FileSaving, upTo limit: HTTPDNSByteCount? = nil) async throws -> Int64 {
         var count: Int64 = 0
         var waiting: [UInt8] = []
         do {
             for try await chunk in self {
                 count += Int64(chunk.count)
-                if let bytes = limit.bytes, count > bytes {
+                if let bytes = limit?.bytes, count > bytes {
                     throw HTTPDNSClientError.bodyTooLong(limit: .bytes(bytes), on: hop)
                 }
                 if waiting.isEmpty { waiting = chunk } else { waiting += chunk }

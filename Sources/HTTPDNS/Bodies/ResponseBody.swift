@@ -405,7 +405,7 @@ extension HTTPDNSClientError {
                 "the body of the redirect\(hop.map { " from \($0.origin)" } ?? "") was not kept while the hook ran: "
                 + "it is longer than 16 KiB, broke, or did not end within 250 ms",
             host: hop?.host,
-            hint: "with redirects .never, the response is returned with its whole body"
+            hint: "with redirects .off, the response is returned with its whole body"
         )
         error.requestMayHaveBeenSent = true
         return error

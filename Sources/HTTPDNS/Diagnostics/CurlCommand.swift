@@ -128,7 +128,7 @@ private struct CurlCommand {
             add("connect-to", "\(host):\(canonical.port):\(endpoint.address.bracketed):\(endpoint.port)")
         }
         switch options.proxy.content {
-        case .direct: add("noproxy", "*")
+        case .off: add("noproxy", "*")
         case .through(let proxy, _): add("proxy", proxy.description)
         case .inherited, .environment: break
         }

@@ -28,7 +28,7 @@ extension HTTPDNSClient {
     ///     file.
     ///   - path: The path of the file.
     ///   - limit: The most bytes that are saved. A longer body fails with ``HTTPDNSClientError/Code/responseTooLarge``,
-    ///     and nothing is saved. ``HTTPDNSClient/ByteLimit/inherited`` is the limit of the request's options, otherwise
+    ///     and nothing is saved. nil is the limit of the request's options, otherwise
     ///     the client's.
     ///   - decodesBody: Whether content codings are requested and decoded. When false, the file holds what the server
     ///     sent.
@@ -41,7 +41,7 @@ extension HTTPDNSClient {
     public func download(
         _ request: HTTPDNSClient.Request,
         to path: String,
-        upTo limit: HTTPDNSClient.ByteLimit = .inherited,
+        upTo limit: HTTPDNSByteCount? = nil,
         decodesBody: Bool = false,
         existingFile: HTTPDNSClient.Download.ExistingFile = .replace,
         checksum: HTTPDNSClient.Download.Checksum? = nil,
@@ -50,7 +50,7 @@ extension HTTPDNSClient {
         try checksum?.validate()
         var request = request
         request.options.decodesBody = decodesBody
-        if !limit.isInherited { request.options.maximumResponseBody = limit }
+        if let limit { request.options.maximumResponseBody = .init(limit) }
         let time = pipeline.time(request.options.timeout)
         let file = try await FileSaving(path, existingFile, in: .request, of: time)
         do {
@@ -115,7 +115,7 @@ extension HTTPDNSClient {
         headerFields: HTTPFields = [:],
         connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
         timeout: HTTPDNSClient.TimeLimit = .inherited,
-        upTo limit: HTTPDNSClient.ByteLimit = .inherited,
+        upTo limit: HTTPDNSByteCount? = nil,
         decodesBody: Bool = false,
         existingFile: HTTPDNSClient.Download.ExistingFile = .replace,
         checksum: HTTPDNSClient.Download.Checksum? = nil,

@@ -172,7 +172,7 @@ struct ResumedDownload: Sendable {
             try state?.store(for: file)
         }
         report(&response, after: 0, total: response.body.declaredLength)
-        _ = try await response.body.write(to: file, upTo: limit.map { .bytes($0) } ?? .inherited)
+        _ = try await response.body.write(to: file, upTo: limit.map { .bytes($0) })
         return response
     }
 

@@ -40,7 +40,7 @@ final class EgressSelector: Sendable {
         environment = ProxyEnvironment(configuration.environment)
         unixSocket = configuration.unixSocket
         source = configuration.localSource
-        isPlain = rules == .direct && unixSocket == nil
+        isPlain = rules == .off && unixSocket == nil
         directPath = source.map { EgressPath(source: $0) }
     }
 
@@ -65,7 +65,7 @@ final class EgressSelector: Sendable {
         }
         switch options.proxy.inheriting(from: rules).content {
         // The client's own rules are never inherited: validation refuses that.
-        case .direct, .inherited: return .direct
+        case .off, .inherited: return .direct
         case .through(let proxy, let exceptions):
             // The client's own proxy was validated when the client was made.
             if !options.proxy.isInherited, let fault = proxy.fault {
@@ -119,7 +119,7 @@ extension HTTPDNSClient.Configuration {
     func validateEgress() throws(HTTPDNSClientError) {
         try proxy.validate(environment)
         if let unixSocket, let fault = UnixSocketPath.fault(in: unixSocket) { throw .configuration(fault) }
-        guard unixSocket == nil || proxy == .direct else {
+        guard unixSocket == nil || proxy == .off else {
             throw .configuration(
                 "unixSocket and proxy are both set, and nothing goes through a proxy to a Unix socket",
                 hint: "set one of them; options.unixSocket is for single requests"

@@ -8,7 +8,7 @@ extension HTTPDNSClient.Proxy {
     public struct Rules: Hashable, Sendable, CustomStringConvertible {
         enum Content: Hashable {
             case inherited
-            case direct
+            case off
             case through(HTTPDNSClient.Proxy, except: HTTPDNSClient.Proxy.Exceptions)
             case environment
         }
@@ -16,7 +16,7 @@ extension HTTPDNSClient.Proxy {
         let content: Content
 
         /// The rules that use no proxy, whatever the environment contains.
-        public static let direct = HTTPDNSClient.Proxy.Rules(content: .direct)
+        public static let off = HTTPDNSClient.Proxy.Rules(content: .off)
 
         /// The rules of the client, ``HTTPDNSClient/Configuration/proxy``: the default of
         /// ``HTTPDNSClient/Request/Options/proxy``. The settings of a client refuse it with
@@ -42,7 +42,7 @@ extension HTTPDNSClient.Proxy {
         public var description: String {
             switch content {
             case .inherited: "inherited"
-            case .direct: "direct"
+            case .off: "direct"
             case .environment: "environment"
             case .through(let proxy, let exceptions):
                 exceptions == .none ? "\(proxy)" : "\(proxy) except \(exceptions)"
@@ -52,8 +52,8 @@ extension HTTPDNSClient.Proxy {
         /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
         func validate(_ environment: (String) -> String?) throws(HTTPDNSClientError) {
             switch content {
-            case .inherited: throw .inheritedInSettings("proxy", instead: ".direct is the default")
-            case .direct: break
+            case .inherited: throw .inheritedInSettings("proxy", instead: ".off is the default")
+            case .off: break
             case .environment: _ = try ProxyEnvironment(environment).checked()
             case .through(let proxy, _):
                 if let fault = proxy.fault { throw .configuration(fault) }

@@ -150,7 +150,7 @@ extension HTTPDNSClientError {
             phase: .redirect,
             message: "the redirect (\(status.rawValue)) of \(base.authority) was not followed: \(reason)",
             host: base.hostText,
-            hint: hint ?? "with options.redirects = .never the \(status.rawValue) is the response"
+            hint: hint ?? "with options.redirects = .off the \(status.rawValue) is the response"
         )
         error.requestMayHaveBeenSent = true
         return error
@@ -163,7 +163,7 @@ extension HTTPDNSClientError {
             phase: .redirect,
             message: "the redirect (\(status.rawValue)) of \(base.authority) has Location fields that differ",
             host: base.hostText,
-            hint: "with options.redirects = .never the \(status.rawValue) is the response"
+            hint: "with options.redirects = .off the \(status.rawValue) is the response"
         )
         error.requestMayHaveBeenSent = true
         return error
@@ -176,7 +176,7 @@ extension HTTPDNSClientError {
             message: "\(base.authority) redirects once more, after the \(limit) redirects that a call follows",
             host: base.hostText,
             hint:
-                "options.redirects = .never shows where each leads; options.redirects and client.redirects.limit set the number"
+                "options.redirects = .off shows where each leads; options.redirects and client.redirects.limit set the number"
         )
         error.requestMayHaveBeenSent = true
         return error
@@ -254,7 +254,8 @@ extension HTTPDNSClientError {
             phase: .policy,
             message: "the request to \(host) is refused: \(what), and reachable_networks is \(networks)",
             host: host.description,
-            hint: "to allow it, set options.reachableNetworks of the request, or client.reachable_networks, to any"
+            hint:
+                "to allow it, set client.reachable_networks to any, and options.reachableNetworks of the request if it has one"
         )
     }
 

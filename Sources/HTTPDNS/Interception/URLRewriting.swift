@@ -190,6 +190,6 @@ extension HTTPDNSClient.Request.Options {
         hostHeader = nil
         unixSocket = nil
         if addresses.targets != nil { addresses = .automatic }
-        if !credential.isNever { credential = .inherited }
+        if !credential.isOff { credential = .inherited }
     }
 }

@@ -13,26 +13,23 @@ extension HTTPDNSClient {
     /// at this rate; bytes in memory are then sent like a stream. Heads, handshakes and queries to providers do not count, and
     /// responses from a cache do not.
     public struct Bandwidth: Hashable, Sendable {
-        /// The most bytes per second of response bodies, at least 1.
-        public var receiving: HTTPDNSClient.ByteLimit
-        /// The most bytes per second of request bodies, at least 1.
-        public var sending: HTTPDNSClient.ByteLimit
+        /// The most bytes per second of response bodies, at least 1. Nil means no limit.
+        public var receiving: HTTPDNSByteCount?
+        /// The most bytes per second of request bodies, at least 1. Nil means no limit.
+        public var sending: HTTPDNSByteCount?
 
-        /// Creates a bandwidth, unlimited by default. ``HTTPDNSClient/ByteLimit/inherited`` means the same.
+        /// Creates a bandwidth, by default without a limit.
         public init(
-            receiving: HTTPDNSClient.ByteLimit = .unlimited,
-            sending: HTTPDNSClient.ByteLimit = .unlimited
+            receiving: HTTPDNSByteCount? = nil,
+            sending: HTTPDNSByteCount? = nil
         ) {
             self.receiving = receiving
             self.sending = sending
         }
 
-        /// No limit.
-        public static let unlimited = HTTPDNSClient.Bandwidth()
-
         /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
         func validate() throws(HTTPDNSClientError) {
-            for (name, limit) in [("receiving", receiving), ("sending", sending)] where limit.bytes == 0 {
+            for (name, limit) in [("receiving", receiving), ("sending", sending)] where limit?.bytes == 0 {
                 throw .configuration(
                     "bandwidth.\(name) is 0, and no body would end",
                     hint: "1 byte a second is the least"
@@ -57,8 +54,8 @@ final class RateLimit: Sendable {
     private let state: Lock<State>
 
     /// Returns nil for no limit.
-    init?(_ limit: HTTPDNSClient.ByteLimit, clock: any TimeSource = SystemTimeSource()) {
-        guard let bytes = limit.bytes, bytes > 0 else { return nil }
+    init?(_ limit: HTTPDNSByteCount?, clock: any TimeSource = SystemTimeSource()) {
+        guard let bytes = limit?.bytes, bytes > 0 else { return nil }
         bytesPerSecond = bytes
         self.clock = clock
         state = Lock(State(queue: RateQueue(bytesPerSecond: bytes)))
@@ -415,13 +412,13 @@ struct RateLimits: Sendable {
     /// Returns the rate of the response body; none for most requests.
     func receiving(of request: HTTPDNSClient.Request) -> BodyRate? {
         guard receiving != nil || request.own != nil else { return nil }
-        return rate(receiving, request.own?.options.bandwidth.receiving.bytes)
+        return rate(receiving, request.own?.options.bandwidth.receiving?.bytes)
     }
 
     /// Returns the rate of the request body; none for most requests.
     func sending(of request: HTTPDNSClient.Request) -> BodyRate? {
         guard sending != nil || request.own != nil else { return nil }
-        return rate(sending, request.own?.options.bandwidth.sending.bytes)
+        return rate(sending, request.own?.options.bandwidth.sending?.bytes)
     }
 
     private func rate(_ shared: RateLimit?, _ own: Int?) -> BodyRate? {

@@ -25,7 +25,7 @@ extension HTTPDNSClient.Configuration.TCPKeepalive {
         where !HTTPDNSTransfer.TCPKeepalive.times.contains(time) {
             throw .configuration(
                 "connections.tcpKeepalive.\(name) is \(time.shortText)",
-                hint: "Linux accepts 1 s to 32,767 s; .never switches keepalive off"
+                hint: "Linux accepts 1 s to 32,767 s; .off switches keepalive off"
             )
         }
         guard HTTPDNSTransfer.TCPKeepalive.counts.contains(count) else {

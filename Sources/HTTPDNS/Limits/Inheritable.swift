@@ -61,12 +61,9 @@ extension HTTPDNSClient.RedirectPolicy {
 extension HTTPDNSClient.RetryPolicy {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
-        if isInherited { throw .inheritedInSettings("retries", instead: ".never is the default") }
-        for (name, value, range) in [
-            ("limit", limit, 0...100), ("budget.percent", budget.percent, 0...1000),
-            ("budget.perSecond", budget.perSecond, 0...100_000),
-        ] where !range.contains(value) {
-            throw .configuration("retries.\(name) is \(value)", hint: "\(range.lowerBound) to \(range.upperBound)")
+        if isInherited { throw .inheritedInSettings("retries", instead: ".off is the default") }
+        guard (0...100).contains(limit) else {
+            throw .configuration("retries.limit is \(limit)", hint: "0 to 100")
         }
         for (name, value) in [
             ("delay", delay), ("maximumDelay", maximumDelay), ("maximumRetryAfter", maximumRetryAfter),
@@ -74,6 +71,16 @@ extension HTTPDNSClient.RetryPolicy {
         ]
         where value < .zero {
             throw .configuration("retries.\(name) is \(value.shortText)", hint: "zero is the least")
+        }
+    }
+}
+
+extension HTTPDNSClient.RetryPolicy.Budget {
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func validate() throws(HTTPDNSClientError) {
+        for (name, value, range) in [("percent", percent, 0...1000), ("perSecond", perSecond, 0...100_000)]
+        where !range.contains(value) {
+            throw .configuration("retryBudget.\(name) is \(value)", hint: "\(range.lowerBound) to \(range.upperBound)")
         }
     }
 }

@@ -15,7 +15,8 @@ extension HTTPDNSClient {
     /// `Idempotency-Key`. A request is never repeated when part of its body stream has been read.
     public struct RetryPolicy: Hashable, Sendable {
         /// A limit on the retries among a client's requests, so that a failing service does not get a multiple of its
-        /// load. A retry that is canceled before it is sent, or that waits for a connection in vain, does not count.
+        /// load (``HTTPDNSClient/Configuration/retryBudget``). A retry that is canceled before it is sent, or that waits
+        /// for a connection in vain, does not count.
         public struct Budget: Hashable, Sendable {
             /// The number of retries for every 100 calls, counted over the last 10 seconds; 0 to 1,000.
             public var percent = 20
@@ -54,13 +55,10 @@ extension HTTPDNSClient {
         /// deadline of the call that is earlier ends them.
         ///
         /// ```swift
-        /// var patient = HTTPDNSClient.RetryPolicy.never
+        /// var patient = HTTPDNSClient.RetryPolicy.off
         /// patient.networkWait = .seconds(30)
         /// ```
         public var networkWait: Duration = .zero
-        /// The budget that all retries of a client share. The client's own policy sets it, also for requests with
-        /// another policy.
-        public var budget = Budget()
 
         /// Creates a policy of two retries.
         public init() {}
@@ -69,7 +67,7 @@ extension HTTPDNSClient {
         public static let standard = HTTPDNSClient.RetryPolicy()
 
         /// A policy without retries.
-        public static let never: HTTPDNSClient.RetryPolicy = {
+        public static let off: HTTPDNSClient.RetryPolicy = {
             var policy = HTTPDNSClient.RetryPolicy()
             policy.limit = 0
             return policy

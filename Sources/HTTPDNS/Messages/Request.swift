@@ -104,7 +104,7 @@ extension HTTPDNSClient.Request {
     /// Settings for one request.
     ///
     /// Policies and limits default to `.inherited`, the client's own. They are never optional, so `nil` and `.none`
-    /// cannot be mistaken for "off": that is `.never`, `.direct` or `.unlimited`.
+    /// cannot be mistaken for "off": that is `.off` or `.unlimited`.
     public struct Options: Hashable, Sendable {
         /// The source of the addresses that the request connects to.
         ///
@@ -114,20 +114,19 @@ extension HTTPDNSClient.Request {
         ///
         /// SNI, certificate check and connection pool remain those of the URL's name.
         public var addresses = HTTPDNSClient.Request.Options.Addresses.automatic
-        /// The rules that choose the proxy, also for the redirects of the call. ``HTTPDNSClient/Proxy/Rules/direct``
+        /// The rules that choose the proxy, also for the redirects of the call. ``HTTPDNSClient/Proxy/Rules/off``
         /// uses none.
         public var proxy = HTTPDNSClient.Proxy.Rules.inherited
         /// The path of a Unix socket, at most 107 bytes, that the request uses instead of any address. Nothing is
         /// looked up, and no proxy is used. URL, Host, SNI and certificate check do not change. A redirect to another
         /// origin does not use the socket.
         public var unixSocket: String?
-        /// The networks that the call may reach, with its redirects and retries. With
-        /// ``HTTPDNSClient/ReachableNetworks/inherited`` they are those of
-        /// ``HTTPDNSClient/Configuration/reachableNetworks``, and any other value wins over these.
+        /// The networks that the call may reach, with its redirects and retries: those among the client's
+        /// (``HTTPDNSClient/Configuration/reachableNetworks``) that are also in this. No value widens the client's.
         ///
         /// The limit covers the whole call: a request that an interceptor or a redirect hook sends instead can narrow
         /// it, but not widen it.
-        public var reachableNetworks = HTTPDNSClient.ReachableNetworks.inherited
+        public var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
         /// The total time for the call, including resolving and the body. A value of its own replaces both
         /// ``HTTPDNSClient/Configuration/Timeouts/responseHead`` and ``HTTPDNSClient/Configuration/Timeouts/total``.
         public var timeout = HTTPDNSClient.TimeLimit.inherited
@@ -146,7 +145,7 @@ extension HTTPDNSClient.Request {
         public var maximumResponseBody = HTTPDNSClient.ByteLimit.inherited
         /// The bytes of the bodies per second, of each request of the call. The limit that all requests of the client share
         /// (``HTTPDNSClient/Configuration/bandwidth``) applies too.
-        public var bandwidth = HTTPDNSClient.Bandwidth.unlimited
+        public var bandwidth = HTTPDNSClient.Bandwidth()
         /// The longest time for which a body over HTTP/1.1 waits until the server asks for it, with the field
         /// `Expect: 100-continue` (RFC 9110 section 10.1.1). The body is sent when the time has passed. Zero, the default,
         /// sends it with the head.
@@ -163,9 +162,9 @@ extension HTTPDNSClient.Request {
         public var versions = HTTPDNSClient.AllowedVersions.inherited
         /// The priority of the request among those that wait for a connection.
         public var priority = HTTPDNSClient.Request.Priority.normal
-        /// The redirects that are followed. With ``HTTPDNSClient/RedirectPolicy/never`` a 3xx response is returned.
+        /// The redirects that are followed. With ``HTTPDNSClient/RedirectPolicy/off`` a 3xx response is returned.
         public var redirects = HTTPDNSClient.RedirectPolicy.inherited
-        /// The conditions for sending the request again. The budget is always the client's.
+        /// The conditions for sending the request again.
         public var retries = HTTPDNSClient.RetryPolicy.inherited
         /// Whether the call shares a request in flight with calls whose requests are identical. With
         /// ``HTTPDNSClient/Request/Options/Toggle/inherited`` it is
@@ -175,7 +174,7 @@ extension HTTPDNSClient.Request {
         /// closure for interim responses: these are never shared.
         public var mergesIdenticalReads = HTTPDNSClient.Request.Options.Toggle.inherited
         /// The credential for the origin of the request's URL. With ``HTTPDNSClient/Credential/inherited`` it is that of
-        /// ``HTTPDNSClient/Configuration/credentials``, and with ``HTTPDNSClient/Credential/never`` a 401 response is
+        /// ``HTTPDNSClient/Configuration/credentials``, and with ``HTTPDNSClient/Credential/off`` a 401 response is
         /// returned.
         ///
         /// It is used for this origin only. After a redirect to another origin, that origin's credential in the settings

@@ -77,7 +77,7 @@ final class CallFrame: Sendable {
     /// Whether the credential is the caller's, and for another origin: an interceptor or a hook may have changed the
     /// request's URL and kept its options.
     func withholds(_ credential: HTTPDNSClient.Credential, from origin: HTTPDNSClient.Origin) -> Bool {
-        guard let callerCredential, !credential.isNever else { return false }
+        guard let callerCredential, !credential.isOff else { return false }
         return callerCredential.value == credential && callerCredential.origin != origin
     }
 
@@ -209,6 +209,7 @@ struct CallSettings: Hashable, Sendable {
     let headers: HostHeaderRules?
     let redirects: HTTPDNSClient.RedirectPolicy
     let retries: HTTPDNSClient.RetryPolicy
+    let retryBudget: HTTPDNSClient.RetryPolicy.Budget
     let reachableNetworks: HTTPDNSClient.ReachableNetworks
     let credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential]
     let mergesIdenticalReads: Bool
@@ -221,7 +222,7 @@ struct CallSettings: Hashable, Sendable {
         limits.tls = configuration.timeouts.tls
         limits.firstByte = configuration.timeouts.firstByte
         limits.idle = configuration.timeouts.idle
-        limits.maximumResponseBytes = configuration.maximumResponseBody.bytes
+        limits.maximumResponseBytes = configuration.maximumResponseBody?.bytes
         self.limits = limits
         total = configuration.timeouts.total
         responseHead = configuration.timeouts.responseHead
@@ -229,6 +230,7 @@ struct CallSettings: Hashable, Sendable {
         headers = HostHeaderRules(configuration.headers)
         redirects = configuration.redirects
         retries = configuration.retries
+        retryBudget = configuration.retryBudget
         reachableNetworks = configuration.reachableNetworks
         credentials = configuration.credentials
         mergesIdenticalReads = configuration.mergesIdenticalReads

@@ -169,7 +169,7 @@ extension HTTPDNSClient.InterceptionContext {
             deadline: nil,
             depth: 0,
             call: CallTime(),
-            reachableNetworks: .inherited,
+            reachableNetworks: .any,
             compressed: nil,
             frame: nil
         )

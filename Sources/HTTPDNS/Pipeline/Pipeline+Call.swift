@@ -27,7 +27,7 @@ extension Pipeline {
                 depth: 0,
                 rewritten: rewritten,
                 call: time,
-                reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
+                reachableNetworks: request.own?.options.reachableNetworks ?? .any,
                 compressed: request.body.coding == nil ? nil : CompressedOnce(),
                 frame: nil
             )
@@ -122,7 +122,7 @@ extension Pipeline {
             initialURL: request.url,
             rewritten: rewritten,
             call: time,
-            reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
+            reachableNetworks: request.own?.options.reachableNetworks ?? .any,
             // Interceptors may send another request, which is not known in advance.
             compressed: CompressedOnce(),
             frame: frame

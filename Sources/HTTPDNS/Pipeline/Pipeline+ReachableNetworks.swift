@@ -8,21 +8,13 @@ internal import HTTPDNSPrimitives
 // This step is part of the transfer, where the endpoints of a hop are fixed. Each hop passes it: redirects, retries,
 // system path, preconnected ones.
 extension Pipeline {
-    /// Returns the networks that a hop may reach: those of its call, or the client's if the call has none of its own. A
-    /// request that an interceptor or a redirect hook sends instead can narrow them, but not widen them.
+    /// Returns the networks that a hop may reach: those that the client, the call, and the request all may. A request that
+    /// an interceptor or a redirect hook sends instead can narrow them, too.
     func reachableNetworks(of request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
         -> HTTPDNSClient.ReachableNetworks
     {
-        reachableNetworks(of: request, in: context.reachableNetworks)
-    }
-
-    /// - Parameter call: The setting of the call's own request.
-    func reachableNetworks(of request: HTTPDNSClient.Request, in call: HTTPDNSClient.ReachableNetworks)
-        -> HTTPDNSClient.ReachableNetworks
-    {
-        let ofCall = call == .inherited ? clientNetworks : call
-        if ofCall != .any { return ofCall }
-        return request.own?.options.reachableNetworks == .publicInternet ? .publicInternet : .any
+        let ofRequest = request.own?.options.reachableNetworks ?? .any
+        return clientNetworks.narrowed(by: context.reachableNetworks).narrowed(by: ofRequest)
     }
 
     /// Returns the hop without the addresses that it may not reach.
@@ -79,7 +71,7 @@ extension HTTPDNSClient {
     /// address in between. More kinds may be added later.
     public struct ReachableNetworks: Hashable, Sendable, CustomStringConvertible {
         private enum Word: UInt8 {
-            case any, publicInternet, inherited
+            case any, publicInternet
         }
 
         private let word: Word
@@ -95,17 +87,17 @@ extension HTTPDNSClient {
         /// ``HTTPDNSClient/Proxy/enforcesReachableNetworks`` is set. The address of a proxy itself may be anywhere.
         public static let publicInternet = HTTPDNSClient.ReachableNetworks(word: .publicInternet)
 
-        /// The client's setting. It is for ``HTTPDNSClient/Request/Options/reachableNetworks``, and refused in
-        /// ``HTTPDNSClient/Configuration/reachableNetworks``.
-        public static let inherited = HTTPDNSClient.ReachableNetworks(word: .inherited)
-
         /// The value in the configuration file.
         public var description: String {
             switch word {
             case .any: "any"
             case .publicInternet: "public_internet"
-            case .inherited: "inherited"
             }
+        }
+
+        /// Returns the networks that are in both.
+        func narrowed(by other: HTTPDNSClient.ReachableNetworks) -> HTTPDNSClient.ReachableNetworks {
+            self == .any ? other : self
         }
 
         /// Whether the networks contain an address.

@@ -107,7 +107,7 @@ extension Pipeline {
                 elapsed: retrying.time.now() - begin,
                 left: context.call.firstDeadline.map { $0 - SystemTimeSource().now() },
                 random: retrying.chance()
-            ), !gate.isClosed, run.waitsForNetwork || retrying.take(retries.budget)
+            ), !gate.isClosed, run.waitsForNetwork || retrying.take(current.values.retryBudget)
         {
             // A retry that was canceled, or waited for a connection in vain, is no load.
             var isSent = false

@@ -42,7 +42,7 @@ extension HTTPDNSClient {
         public init() {}
 
         /// The policy that follows no redirect: a 3xx response is returned.
-        public static let never: HTTPDNSClient.RedirectPolicy = {
+        public static let off: HTTPDNSClient.RedirectPolicy = {
             var policy = HTTPDNSClient.RedirectPolicy()
             policy.limit = 0
             return policy

@@ -82,7 +82,7 @@ struct RedirectedRequest {
         // The socket belongs to one server.
         if changesOrigin { next.options.unixSocket = nil }
         // The credential is for the origin of the request's URL.
-        if changesOrigin, !next.options.credential.isNever { next.options.credential = .inherited }
+        if changesOrigin, !next.options.credential.isOff { next.options.credential = .inherited }
         next.removePropertiesOfHop()
         // It names a virtual host of the origin.
         if changesOrigin { next.options.hostHeader = nil }

@@ -30,6 +30,7 @@ extension HTTPDNSClient.Configuration {
         take(\.credentials)
         take(\.redirects)
         take(\.retries)
+        take(\.retryBudget)
         take(\.mergesIdenticalReads)
         take(\.cookies)
         if responseCaching.isSame(as: old.responseCaching) { renewed.responseCaching = new.responseCaching }

@@ -21,7 +21,7 @@ extension HTTPDNSClient {
     /// Live settings are those that are live for the resolver (`HTTPDNSResolver.reload(_:)`), and also
     /// ``Configuration/isEnabled``, ``Configuration/trust``, ``Configuration/trustByHost``, ``Configuration/timeouts``,
     /// ``Configuration/versions``, ``Configuration/headers``, ``Configuration/credentials``, ``Configuration/redirects``,
-    /// ``Configuration/retries``, ``Configuration/mergesIdenticalReads``, ``Configuration/maximumResponseBody`` and
+    /// ``Configuration/retries``, ``Configuration/retryBudget``, ``Configuration/mergesIdenticalReads``, ``Configuration/maximumResponseBody`` and
     /// ``Configuration/reachableNetworks``. Interceptors, the redirect hook and the closure that computes headers stay those
     /// that the client was made with.
     ///

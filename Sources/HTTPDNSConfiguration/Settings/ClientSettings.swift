@@ -39,7 +39,7 @@ extension HTTPDNSClient.Configuration {
         .own("credentials", "The credentials for origins.") { $3.credentials = $0.readCredentials($1, path: $2) },
         .init("redirects", \.redirects, section: HTTPDNSClient.RedirectPolicy.settings)
             .means("The redirects that are followed."),
-        .init("retries", \.retries, .section(HTTPDNSClient.RetryPolicy.settings, start: .standard))
+        .init("retries", \.retrySettings, .section(RetrySettings.settings, start: RetrySettings()))
             .means("The retries of failed requests."),
         .init("merges_identical_reads", \.mergesIdenticalReads, .truth)
             .means("Whether calls with identical GET or HEAD requests in flight share one request."),
@@ -94,7 +94,7 @@ extension SettingForm<HTTPDNSClient.Configuration> {
         if let node = fields["trust_by_host"] {
             reader.readTrustByHost(node, path: "\(path).trust_by_host", into: &client)
         }
-        if client.proxy != .direct, client.unixSocket != nil, let node = fields["unix_socket"] {
+        if client.proxy != .off, client.unixSocket != nil, let node = fields["unix_socket"] {
             reader.mistakes.add(
                 "\(path).unix_socket: there is a client.proxy too, and nothing goes through a proxy to a Unix socket",
                 at: node.position,
@@ -102,6 +102,19 @@ extension SettingForm<HTTPDNSClient.Configuration> {
             )
         }
         return client
+    }
+}
+
+/// The section `retries`: the policy of the requests, and the budget of the client.
+private struct RetrySettings {
+    var policy = HTTPDNSClient.RetryPolicy.standard
+    var budget = HTTPDNSClient.RetryPolicy.Budget()
+}
+
+extension HTTPDNSClient.Configuration {
+    private var retrySettings: RetrySettings {
+        get { RetrySettings(policy: retries, budget: retryBudget) }
+        set { (retries, retryBudget) = (newValue.policy, newValue.budget) }
     }
 }
 
@@ -208,7 +221,7 @@ extension HTTPDNSClient.Configuration.TCPKeepalive {
 extension SettingForm<HTTPDNSClient.Configuration.TCPKeepalive> {
     fileprivate static let tcpKeepalive = section(
         Value.settings,
-        words: ["none": .never],
+        words: ["none": .off],
         namesWords: false,
         start: { $0 ?? Value() },
         end: { $0 }
@@ -246,7 +259,7 @@ extension HTTPDNSClient.Bandwidth {
         .init("sending", \.sending, rate).means("The maximum number of bytes of request bodies in a second."),
     ]
 
-    private static let rate = SettingForm<HTTPDNSClient.ByteLimit>.byteLimit(1...(1 << 40))
+    private static let rate = SettingForm<HTTPDNSByteCount?>.byteLimit(1...(1 << 40))
 }
 
 extension HTTPDNSClient.RedirectPolicy {
@@ -262,17 +275,21 @@ extension HTTPDNSClient.RedirectPolicy {
     ]
 }
 
-extension HTTPDNSClient.RetryPolicy {
+extension RetrySettings {
     fileprivate static let settings: [Setting<Self>] = [
-        .init("limit", \.limit, .number(0...100)).means("The maximum number of retries of one request."),
-        .init("delay", \.delay, wait)
+        .init("limit", \.policy.limit, .number(0...100)).means("The maximum number of retries of one request."),
+        .init("delay", \.policy.delay, wait)
             .means("The maximum of the first, random delay; it doubles for each further retry."),
-        .init("maximum_delay", \.maximumDelay, wait).means("The maximum delay."),
-        .init("maximum_retry_after", \.maximumRetryAfter, wait).means("The longest `Retry-After` that is honored."),
-        .init("statuses", \.statuses, .set(of: .number(400...599), "statuses, one or a list"))
+        .init("maximum_delay", \.policy.maximumDelay, wait).means("The maximum delay."),
+        .init("maximum_retry_after", \.policy.maximumRetryAfter, wait).means(
+            "The longest `Retry-After` that is honored."
+        ),
+        .init("statuses", \.policy.statuses, .set(of: .number(400...599), "statuses, one or a list"))
             .means("The statuses that are retried."),
-        .init("budget", \.budget, section: Budget.settings).means("The limit for the retries of all calls together."),
-        .init("network_wait", \.networkWait, wait)
+        .init("budget", \.budget, section: HTTPDNSClient.RetryPolicy.Budget.settings).means(
+            "The limit for the retries of all calls together."
+        ),
+        .init("network_wait", \.policy.networkWait, wait)
             .means(
                 "The time for which a request is repeated while no address accepts a connection, or no name resolves."
             ),

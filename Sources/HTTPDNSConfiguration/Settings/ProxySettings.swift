@@ -32,12 +32,12 @@ struct ProxySettings {
         node,
         path,
         _ in
-        if node.isEmpty { return .direct }
+        if node.isEmpty { return .off }
         guard case .mapping = node.content else {
             let form = "a proxy such as http://proxy.example:3128, environment, or none"
             switch node.text {
             case "environment": return .environment
-            case "none": return .direct
+            case "none": return .off
             default: return reader.read(url(form), of: node, path: path).map { .through($0) }
             }
         }

@@ -8,7 +8,7 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSRoute {
     static let settings: [Setting<Self>] = [
         .init("providers", \.providers, providerNames).means("The providers to query, in this order."),
-        .init("fallback", \.fallback, .words(["none": .none, "system": .system]))
+        .init("fallback", \.fallback, .words(["none": .off, "system": .system]))
             .means("The resolver for names that no provider resolves."),
         .init("families", \.families, .families).means("The address families that are queried."),
         .init("order", \.order, .cases()).means("The order of the providers."),
@@ -64,7 +64,7 @@ extension HTTPDNSRoute {
         set { action = .providers(newValue, fallback: fallback) }
     }
     fileprivate var fallback: Fallback {
-        get { if case .providers(_, let fallback) = action { fallback } else { .none } }
+        get { if case .providers(_, let fallback) = action { fallback } else { .off } }
         set { action = .providers(providers, fallback: newValue) }
     }
 }
@@ -159,7 +159,7 @@ extension SettingsReader {
             )
             return nil
         }
-        var route = HTTPDNSRoute(pattern, .providers([], fallback: .none), location: location(entry.key))
+        var route = HTTPDNSRoute(pattern, .providers([], fallback: .off), location: location(entry.key))
         let isComplete = fields["providers"] != nil
         if isComplete, let refusal = pattern.zone?.refusalOfRules {
             mistakes.add("\(path): \(refusal)", at: entry.key.position)

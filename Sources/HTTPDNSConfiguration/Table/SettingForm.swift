@@ -235,16 +235,16 @@ extension SettingForm<HTTPDNSByteCount> {
     }
 }
 
-extension SettingForm<HTTPDNSClient.ByteLimit> {
+extension SettingForm<HTTPDNSByteCount?> {
     static func byteLimit(_ range: ClosedRange<Int>) -> SettingForm {
         let bounds = [range.lowerBound, range.upperBound].map(ByteCountText.write).joined(separator: " to ")
         return SettingForm(
             "a byte count such as 4MiB, or none",
             values: "a byte count\(range.upperBound == .max ? "" : " \(bounds)"), or `none`",
             schema: #"{ "anyOf": [{ "const": "none" }, \#(reference("bytes"))] }"#,
-            write: { $0 == .unlimited ? "none" : "\($0)".filter { $0 != " " } }
+            write: { $0.map { ByteCountText.write($0.bytes) } ?? "none" }
         ) { (text, _) throws(ValueMistake) in
-            text == "none" ? .unlimited : .bytes(try ByteCountText.parse(text, in: range))
+            text == "none" ? nil : .bytes(try ByteCountText.parse(text, in: range))
         }
     }
 }

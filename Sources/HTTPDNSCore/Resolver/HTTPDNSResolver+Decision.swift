@@ -176,7 +176,7 @@ extension HTTPDNSResolver {
     /// Only the system resolver treats names with a trailing dot differently.
     private func withoutUselessDot(_ key: CacheKey, by settings: LiveSettings) -> CacheKey {
         guard key.host.isAbsolute, !key.isSystemOnly,
-            case .providers(_, fallback: .none) = settings.resolving.routes.entry(for: key.host)?.route.action
+            case .providers(_, fallback: .off) = settings.resolving.routes.entry(for: key.host)?.route.action
         else { return key }
         let host = HTTPDNSName(canonical: key.host.description, hash: key.host.nameHash)
         return CacheKey(host, families: key.families, clientSubnet: key.clientSubnet)

@@ -123,7 +123,7 @@ extension HTTPDNSResolver {
         // Families that providers are not queried for are not compared.
         let system = system.limited(to: inquiry.queried)
         // The system resolver's answer is already known.
-        inquiry.route?.action = .providers(names, fallback: .none)
+        inquiry.route?.action = .providers(names, fallback: .off)
         let now = fixed.timeSource.coarseNow()
         let known = cache.shard(for: key).state.withLock { $0.known(key, by: settings.resolving, at: now) }
         switch known?.answer?.find(at: now) ?? .nothing {

@@ -8,7 +8,7 @@ public struct HTTPDNSRoute: Hashable, Sendable {
     /// The behavior when no provider has a usable answer.
     public enum Fallback: String, Hashable, Sendable {
         /// The request fails: fail closed.
-        case none
+        case off
         /// The system resolver is queried.
         ///
         /// - While all providers are in back-off after failures, it is queried immediately.

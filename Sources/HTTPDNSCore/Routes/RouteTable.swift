@@ -119,7 +119,7 @@ package struct RouteTable: Sendable {
             return "names below \(zone) are internal and go to a provider only by a route that names them exactly; "
                 + "write such routes, or mappings, or system"
         }
-        if names.isEmpty, fallback == .none {
+        if names.isEmpty, fallback == .off {
             return "it names no provider and has no fallback; name one, or use system"
         }
         var seen: Set<String> = []

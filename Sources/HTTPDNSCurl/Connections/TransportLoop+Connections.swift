@@ -144,7 +144,7 @@ extension EasyHandle {
     /// libcurl's CURLOPT_TCP_KEEPALIVE stays off: it has no count before 8.9, and would replace these values after this call.
     func keepAlive(_ descriptor: Int32, family: Int32) {
         let keepalive = loop.configuration.tcpKeepalive
-        guard !keepalive.isNever, isInternetFamily(family) else { return }
+        guard !keepalive.isOff, isInternetFamily(family) else { return }
         setKeepalive(of: descriptor, keepalive)
     }
 

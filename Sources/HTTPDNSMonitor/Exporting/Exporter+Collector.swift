@@ -76,7 +76,7 @@ extension HTTPDNSTrafficMonitor.Exporter {
             var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields)
             request.headerFields[.contentType] = "application/x-ndjson"
             request.options.timeout = HTTPDNSClient.TimeLimit(timeout)
-            request.options.redirects = .never
+            request.options.redirects = .off
             request[IsReport.self] = IsReport.Mark()
             self.request = request
         }

@@ -48,11 +48,11 @@ extension CurlConnectionOptions {
     {
         guard let proxy else {
             guard proxyUser == nil else { throw .usage("-U has the login of a proxy, and no -x is given") }
-            if proxyExceptions == "*" { request.options.proxy = .direct }
+            if proxyExceptions == "*" { request.options.proxy = .off }
             return
         }
         guard !proxy.isEmpty, proxyExceptions != "*" else {
-            request.options.proxy = .direct
+            request.options.proxy = .off
             return
         }
         do throws(HTTPDNSClientError) {

@@ -209,7 +209,7 @@ extension CurlOptions {
         let limit = try redirectLimit
         guard isFollowing else {
             if maximumRedirects != nil { settings.notes.append("without -L, --max-redirs has no effect") }
-            request.options.redirects = .never
+            request.options.redirects = .off
             return
         }
         var policy = settings.configuration.redirects

@@ -61,7 +61,7 @@ struct FlagProviders {
         resolver.routes.append(
             HTTPDNSRoute(
                 .any,
-                .providers(providers.map(\.name), fallback: .none),
+                .providers(providers.map(\.name), fallback: .off),
                 location: HTTPDNSSourceLocation(file: flags)
             )
         )

@@ -93,10 +93,10 @@ struct BenchCommand: Subcommand {
         let target = try target()
         var settings = try ClientSettings(common, environment: console.environment)
         var request = try requestOptions.request(url, common, &settings)
-        request.options.redirects = .never
+        request.options.redirects = .off
         // Every request must reach the origin, and once.
         request.options.mergesIdenticalReads = .off
-        request.options.retries = .never
+        request.options.retries = .off
         settings.configuration.connections.hedgeAfter = nil
         settings.configuration.responseCache = nil
         if usesHTTP1 { request.options.versions = .http1Only }

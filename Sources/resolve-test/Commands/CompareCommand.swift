@@ -94,7 +94,7 @@ struct CompareCommand: Subcommand {
             guard case .providers(let names, fallback: _) = settings.configuration.resolver.routes[index].action,
                 !names.isEmpty
             else { continue }
-            settings.configuration.resolver.routes[index].action = .providers(names, fallback: .none)
+            settings.configuration.resolver.routes[index].action = .providers(names, fallback: .off)
             settings.configuration.resolver.routes[index].isEnabled = true
             settings.configuration.resolver.routes[index].mode = .use
             settings.configuration.resolver.routes[index].rollout = nil

@@ -71,7 +71,7 @@ struct CredentialOverTheWireTests {
                     return HTTPDNSClient.Credential.Token("t1")
                 }
                 var request = HTTPDNSClient.Request(url: base + "/token")
-                request.options.credential = .never
+                request.options.credential = .off
                 return HTTPDNSClient.Credential.Token(try await client.execute(request).text())
             }
         ]

@@ -605,7 +605,7 @@ struct ResumedDownloadTests {
         ])
         let url = "http://resume.wild.test:\(server.port)/"
         try await withClient(settings()) { client in
-            let limit = HTTPDNSClient.ByteLimit.bytes(isTooLong ? 5 : 6)
+            let limit = HTTPDNSByteCount.bytes(isTooLong ? 5 : 6)
             _ = try await refusal {
                 _ = try await client.download(url, to: folder.path("a"), upTo: limit, existingFile: .resume)
             }

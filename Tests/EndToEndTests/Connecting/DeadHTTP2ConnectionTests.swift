@@ -36,7 +36,7 @@ struct DeadHTTP2ConnectionTests {
             if let endpoint {
                 request.options.addresses = .only([HTTPDNSClient.Request.Target(endpoint.address, port: endpoint.port)])
             }
-            request.options.retries = .never
+            request.options.retries = .off
             let response = try await client.execute(request)
             try await response.text()
             return response

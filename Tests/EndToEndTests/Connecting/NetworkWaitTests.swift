@@ -28,7 +28,7 @@ struct NetworkWaitTests {
 
     private func request(_ port: UInt16, wait: Duration, method: HTTPRequest.Method = .get) -> HTTPDNSClient.Request {
         var request = HTTPDNSClient.Request(method: method, url: "http://one.test:\(port)/")
-        request.options.retries = .never
+        request.options.retries = .off
         request.options.retries.networkWait = wait
         request.options.retries.delay = .milliseconds(10)
         request.options.retries.maximumDelay = .milliseconds(100)

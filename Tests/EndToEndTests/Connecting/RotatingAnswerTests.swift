@@ -74,7 +74,7 @@ struct RotatingAnswerTests {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.resolver.providers = [Rotation()]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["rotation"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["rotation"], fallback: .off))]
         configuration.resolver.families = .v4
         // An address is in each third answer. With a longer time it would be held for ever.
         configuration.connections.addressStickiness = .seconds(1)

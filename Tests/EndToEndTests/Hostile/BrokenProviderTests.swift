@@ -19,7 +19,7 @@ struct BrokenProviderTests {
         var service = HTTPDNSDoHProvider.Configuration(name: "broken", url: url)
         service.answerScope = .loopback
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["broken"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["broken"], fallback: .off))]
         configuration.resolver.families = .v4
         configuration.makePatient()
         return configuration

@@ -56,7 +56,7 @@ struct HostileURLTests {
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("*.test"): .addresses(["127.0.0.1:\(server.port)"])]
         let provider = try HTTPDNSDoHProvider(.init(name: "trap", url: "http://127.0.0.1:\(server.port)/dns-query"))
         configuration.resolver.providers = [provider]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["trap"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["trap"], fallback: .off))]
         try await withClient(configuration) { client in
             let error = try await refusal { _ = try await client.get(url) }
             #expect(error.code == .invalidURL && error.phase == .request, "\(error.code) \(error)")

@@ -11,12 +11,12 @@ import Testing
 @Suite("Bandwidth", .timeLimit(.minutes(10)))
 struct BandwidthTests {
     private static let size = 192 * 1024
-    private static let rate = HTTPDNSClient.ByteLimit.kibibytes(128)
+    private static let rate = HTTPDNSByteCount.kibibytes(128)
     private static let floor = Duration.milliseconds(1400)
     /// Ten times the floor: other suites keep the machine busy.
     private static let ceiling = Duration.seconds(14)
 
-    private func settings(_ bandwidth: HTTPDNSClient.Bandwidth = .unlimited) throws -> HTTPDNSClient.Configuration {
+    private func settings(_ bandwidth: HTTPDNSClient.Bandwidth = .init()) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1"])
         configuration.makePatient()
@@ -137,7 +137,7 @@ struct BandwidthTests {
         )
         if !ofClient { request.options.bandwidth = limit }
         let sent = request
-        try await withClient(settings(ofClient ? limit : .unlimited)) { client in
+        try await withClient(settings(ofClient ? limit : .init())) { client in
             try await expectLimited {
                 let response = try await client.execute(sent)
                 #expect(response.status == .ok)
@@ -179,7 +179,7 @@ struct BandwidthTests {
     func uploadOverdue(ofClient: Bool) async throws {
         let server = try RawServer(.repeatForever([.readHead, .hang]))
         let slow = HTTPDNSClient.Bandwidth(sending: .bytes(100))
-        try await withClient(settings(ofClient ? slow : .unlimited)) { client in
+        try await withClient(settings(ofClient ? slow : .init())) { client in
             await withTaskGroup(of: HTTPDNSClientError.Code?.self) { tasks in
                 for number in 0..<20 {
                     var request = HTTPDNSClient.Request(method: .post, url: "http://one.test:\(server.port)/")

@@ -34,7 +34,7 @@ struct NamedErrorTests {
         expectPresentable(authority, naming: "/nonexistent/ca.pem")
 
         configuration = .init()
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["nobody"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["nobody"], fallback: .off))]
         let route = try await refusal { _ = try await HTTPDNSClient(configuration: configuration) }
         #expect(route.code == .configuration)
         expectPresentable(route, naming: "nobody")
@@ -246,7 +246,7 @@ struct NamedErrorTests {
         ])
         let url = "http://127.0.0.1:\(provider.port)/dns-query"
         configuration.resolver.providers = [try HTTPDNSDoHProvider(.init(name: "silent", url: url))]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["silent"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["silent"], fallback: .off))]
         configuration.resolver.timeLimit = .seconds(30)
         try await withClient(configuration) { client in
             func cancel(_ host: String, when isThere: () async throws -> Void) async throws {

@@ -21,7 +21,7 @@ struct OrderOverTheWireTests {
         let rig = try await ServerRig.shared()
         let journal = Journal<String>()
         var configuration = try rig.settings()
-        configuration.redirects = .never
+        configuration.redirects = .off
         configuration.applicationInterceptors =
             [.recorder("A1", journal), .followingRedirects, .recorder("A2", journal)]
             as [Stage]

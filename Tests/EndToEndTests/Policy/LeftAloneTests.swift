@@ -75,7 +75,7 @@ struct LeftAloneTests {
         let journal = Journal<String>()
         var configuration = try rig.settings()
         configuration.resolver.routes.append(
-            HTTPDNSRoute(.exact(try HTTPDNSName("doh.test")), .providers(["bind"], fallback: .none))
+            HTTPDNSRoute(.exact(try HTTPDNSName("doh.test")), .providers(["bind"], fallback: .off))
         )
         // Were the provider's traffic to pass the stage, it would end at an origin that knows no /dns-query.
         configuration.resolver.mappings[try HTTPDNSMapping.Key("doh.test")] = .addresses(["127.0.0.2"])

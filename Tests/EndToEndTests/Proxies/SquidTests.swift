@@ -139,7 +139,7 @@ struct SquidTests {
         settings.environment = {
             ["https_proxy": "127.0.0.1:\(squid.port)", "no_proxy": "direct.wild.test"][$0]
         }
-        for (rules, expected) in [(HTTPDNSClient.Proxy.Rules.environment, "127.0.0.2\n"), (.direct, "127.0.0.3\n")] {
+        for (rules, expected) in [(HTTPDNSClient.Proxy.Rules.environment, "127.0.0.2\n"), (.off, "127.0.0.3\n")] {
             settings.proxy = rules
             try await withClient(settings) { client async throws in
                 #expect(try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health").text() == expected)
@@ -232,7 +232,7 @@ struct SquidTests {
         let squid = try await SquidProxy(hosts: Self.known)
         var settings = try settings(rig, through: squid)
         let rules = settings.proxy
-        settings.proxy = .direct
+        settings.proxy = .off
         try await withClient(settings) { client async throws in
             let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
             var request = HTTPDNSClient.Request(url: url)
@@ -244,7 +244,7 @@ struct SquidTests {
         try await withClient(settings) { client async throws in
             var request = HTTPDNSClient.Request(url: "https://proxied.wild.test:\(rig.tlsPort)/health")
             #expect(try await client.execute(request).text() == "127.0.0.2\n")
-            request.options.proxy = .direct
+            request.options.proxy = .off
             #expect(try await client.execute(request).text() == "127.0.0.3\n")
         }
     }

@@ -53,7 +53,7 @@ struct DeadProviderTests {
         let system = try await systemsOwnName()
         let server = try RawServer(address: system.address, .serve("ok"))
         let url = "http://\(system.name):\(server.port)/"
-        for fallback in [HTTPDNSRoute.Fallback.none, .system] {
+        for fallback in [HTTPDNSRoute.Fallback.off, .system] {
             var configuration = HTTPDNSClient.Configuration()
             configuration.makePatient()
             configuration.resolver.timeSource = HTTPDNSManualClock()

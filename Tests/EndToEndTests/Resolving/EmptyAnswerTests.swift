@@ -37,7 +37,7 @@ struct EmptyAnswerTests {
         configuration.resolver.providers.append(
             try HTTPDNSDoHProvider(.init(name: "empty", url: "http://127.0.0.1:\(empty.port)/dns-query"))
         )
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["empty", "bind"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["empty", "bind"], fallback: .off))]
         configuration.resolver.routes[0].wantsSecondOpinion = true
         try await withClient(configuration) { client in
             // Both agree, so that the word of the first one would be final where no second opinion is wanted.

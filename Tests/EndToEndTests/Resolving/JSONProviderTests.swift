@@ -40,7 +40,7 @@ struct JSONProviderTests {
         service.trustRoots = .file(rig.certificateAuthorityFile)
         service.answerScope = .loopback
         configuration.resolver.providers = [try HTTPDNSJSONProvider(service)]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["own"], fallback: .none), families: .v4)]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["own"], fallback: .off), families: .v4)]
         try await withClient(configuration) { client in
             for _ in 0..<3 {
                 let response = try await client.get("https://\(name):\(rig.tlsPort)/health?json-row1")

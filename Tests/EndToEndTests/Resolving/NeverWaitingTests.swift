@@ -138,7 +138,7 @@ struct NeverWaitingTests {
             configuration.providers.append(
                 try HTTPDNSDoHProvider(.init(name: "denier", url: "http://127.0.0.1:\(server.port)/dns-query"))
             )
-            configuration.routes = [HTTPDNSRoute(.any, .providers(["denier", "bind"], fallback: .none))]
+            configuration.routes = [HTTPDNSRoute(.any, .providers(["denier", "bind"], fallback: .off))]
             configuration.routes[0].wantsSecondOpinion = wantsSecondOpinion
             try await withResolver(configuration) { resolver in
                 for _ in 0..<20 {
@@ -163,7 +163,7 @@ struct NeverWaitingTests {
         configuration.providers.append(
             try HTTPDNSDoHProvider(.init(name: "hole", url: "http://127.0.0.1:\(hole.port)/dns-query"))
         )
-        configuration.routes = [HTTPDNSRoute(.any, .providers(["hole", "bind"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["hole", "bind"], fallback: .off))]
         try await withResolver(configuration) { resolver in
             for number in 0..<50 {
                 let resolution = try await resolver.resolve(question("hole\(number).wild.test"))

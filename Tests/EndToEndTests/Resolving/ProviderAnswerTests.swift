@@ -218,7 +218,7 @@ struct ProviderAnswerTests {
 
         // A provider whose port nobody listens on.
         let holder = try RawServer(.hang)
-        for fallback in [HTTPDNSRoute.Fallback.none, .system] {
+        for fallback in [HTTPDNSRoute.Fallback.off, .system] {
             let dead = try HTTPDNSDoHProvider(
                 .init(
                     name: "dead",

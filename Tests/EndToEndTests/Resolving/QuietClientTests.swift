@@ -46,7 +46,7 @@ struct QuietClientTests {
         }
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["scripted"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["scripted"], fallback: .off))]
         try await withClient(configuration) { client in
             let clock = SystemTimeSource()
             // Two rounds, the second late in the life of the answers, so that they are refreshed once.

@@ -12,7 +12,7 @@ extension ServerRig {
     /// Settings of a client that trusts the rig's authority and asks BIND about every name but the internal ones.
     /// - Parameter answers: What BIND may answer; the rig's own servers are on loopback.
     func settings(
-        fallback: HTTPDNSRoute.Fallback = .none,
+        fallback: HTTPDNSRoute.Fallback = .off,
         answers: HTTPDNSAddressPolicy.Scope = .loopback
     ) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()

@@ -77,7 +77,7 @@ struct RoutesUnderLoadTests {
     @Test("A rollout by key takes its share, and a reload moves it under load")
     func rollout() async throws {
         let rig = try await ServerRig.shared()
-        var configuration = try rig.settings(fallback: .none)
+        var configuration = try rig.settings(fallback: .off)
         configuration.resolver.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 30, by: .key)
         let first = configuration
         try await withLoadedClient(rig, first) { client in
@@ -103,7 +103,7 @@ struct RoutesUnderLoadTests {
     @Test("A route in shadow sends no request to a provider's address")
     func shadow() async throws {
         let rig = try await ServerRig.shared()
-        var configuration = try rig.settings(fallback: .none)
+        var configuration = try rig.settings(fallback: .off)
         configuration.resolver.routes[0].mode = .shadow
         try await withLoadedClient(rig, configuration) { client in
             let answers = try await load(client, "https://two.test:\(rig.tlsPort)/health")
@@ -120,7 +120,7 @@ struct RoutesUnderLoadTests {
         var configuration = try rig.settings(mappings: ["two.test": .lastResort(["127.0.0.4"])])
         let url = "https://127.0.0.1:1/dns-query"
         configuration.resolver.providers = [try HTTPDNSDoHProvider(.init(name: "dead", url: url))]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["dead"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["dead"], fallback: .off))]
         try await withLoadedClient(rig, configuration) { client in
             let answers = try await load(client, "https://two.test:\(rig.tlsPort)/health")
             #expect(answers.values.joined().count == 800 && answers.values.joined().allSatisfy { $0 == "127.0.0.4\n" })

@@ -248,7 +248,7 @@ struct TrustReloadTests {
             change: { settings, rig in
                 settings.trust.clientCertificate = try rig.tenant("tenant-b").trust.clientCertificate
                 settings.resolver.routes = [
-                    HTTPDNSRoute(try .init("one.test"), .providers(["nobody"], fallback: .none))
+                    HTTPDNSRoute(try .init("one.test"), .providers(["nobody"], fallback: .off))
                 ]
             },
             says: "nobody"

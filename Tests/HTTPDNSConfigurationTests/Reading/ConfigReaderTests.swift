@@ -156,7 +156,7 @@ struct ConfigReaderTests {
         #expect(!configuration.isEnabled && configuration.timeouts.firstByte == .seconds(7))
         #expect(configuration.resolver.cache.entries == 123 && configuration.retries.statuses == [502])
         #expect(configuration.resolver.policy.denied.map(\.description) == ["192.0.2.0/24", "2001:db8::/32"])
-        #expect(configuration.proxy != .direct)
+        #expect(configuration.proxy != .off)
     }
 
     @Test("Values of a provider's own types are read")

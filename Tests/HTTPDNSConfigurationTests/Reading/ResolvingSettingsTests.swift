@@ -53,7 +53,7 @@ struct ResolvingSettingsTests {
         #expect(shop.only == [try #require(HTTPDNSAddressBlock("2001:db8::/32"))])
         var pay = HTTPDNSRoute(
             .exact(try HTTPDNSName("pay.shop.example")),
-            .providers(["one"], fallback: .none),
+            .providers(["one"], fallback: .off),
             location: HTTPDNSSourceLocation(file: "conf/f.yaml", line: 16)
         )
         pay.staleLimit = .zero

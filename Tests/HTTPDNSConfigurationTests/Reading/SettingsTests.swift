@@ -36,7 +36,7 @@ struct SettingsTests {
         #expect(settings.configuration.timeouts == HTTPDNSClient.Configuration.Timeouts())
         #expect(settings.configuration.versions == .automatic)
         #expect(
-            settings.configuration.maximumResponseBody == .unlimited && !settings.configuration.mergesIdenticalReads
+            settings.configuration.maximumResponseBody == nil && !settings.configuration.mergesIdenticalReads
         )
         #expect(settings.configuration.connections == HTTPDNSClient.Configuration.Connections())
     }
@@ -194,13 +194,13 @@ struct SettingsTests {
                 HTTPDNSRoute(.any, .providers(["one", "two"], fallback: .system), location: line(3)),
                 HTTPDNSRoute(
                     .suffix(try HTTPDNSName("shop.example")),
-                    .providers(["two"], fallback: .none),
+                    .providers(["two"], fallback: .off),
                     families: .v4,
                     location: line(4)
                 ),
                 HTTPDNSRoute(
                     .exact(try HTTPDNSName("db")),
-                    .providers(["one"], fallback: .none),
+                    .providers(["one"], fallback: .off),
                     families: .both,
                     location: line(5)
                 ),
@@ -330,16 +330,17 @@ struct SettingsTests {
         var retries = HTTPDNSClient.RetryPolicy()
         (retries.limit, retries.statuses, retries.delay) = (1, [503], .milliseconds(50))
         (retries.maximumDelay, retries.maximumRetryAfter) = (.seconds(1), .zero)
-        (retries.budget.percent, retries.budget.perSecond) = (5, 0)
         retries.networkWait = .seconds(120)
         #expect(settings.configuration.retries == retries)
-        for (text, expected) in [("{}", HTTPDNSClient.RetryPolicy.standard), ("", .never)] {
+        let budget = settings.configuration.retryBudget
+        #expect(budget.percent == 5 && budget.perSecond == 0)
+        for (text, expected) in [("{}", HTTPDNSClient.RetryPolicy.standard), ("", .off)] {
             let text = "version: 1\nclient: { versions: auto, retries: \(text) }"
             #expect(try HTTPDNSConfigurationFile.settings(text, name: "f.yaml").configuration.retries == expected)
         }
         #expect(
             try HTTPDNSConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").configuration.retries
-                == .never
+                == .off
         )
     }
 
@@ -350,7 +351,7 @@ struct SettingsTests {
             try HTTPDNSConfigurationFile.settings("version: 1\nclient: { \(client) }", name: "/etc/f.yaml")
                 .clientConfiguration(file: "/etc/f.yaml")
         }
-        #expect(try settings("").proxy == .direct && settings("proxy: none").proxy == .direct)
+        #expect(try settings("").proxy == .off && settings("proxy: none").proxy == .off)
         #expect(try settings("proxy: environment").proxy == .environment)
         var proxy = try HTTPDNSClient.Proxy("http://proxy.example:3128")
         #expect(try settings("proxy: http://proxy.example:3128").proxy == .through(proxy))
@@ -409,7 +410,7 @@ struct SettingsTests {
         let never = "version: 1\nclient: { connections: { tcp_keepalive: none } }"
         #expect(
             try HTTPDNSConfigurationFile.settings(never, name: "f.yaml").configuration.connections.tcpKeepalive
-                == .never
+                == .off
         )
     }
 
@@ -447,7 +448,7 @@ struct SettingsTests {
         )
         #expect(configuration.resolver.mappings.count == 1)
         #expect(configuration.resolver.cache.entries == 5)
-        #expect(configuration.versions == .http1Only && configuration.maximumResponseBody == .unlimited)
+        #expect(configuration.versions == .http1Only && configuration.maximumResponseBody == nil)
         #expect(configuration.connections == HTTPDNSClient.Configuration().connections)
         #expect(configuration.isEnabled)
     }

@@ -157,6 +157,7 @@ private let nameExceptions = """
     a group of keys: resolver.client= resolver.resolver= client.=resolver cache.ttl= cache.snapshot= mapping.=content \
         route.=action
     a part of such a group: route.providers= route.fallback= mapping.addresses= mapping.via= mapping.last_resort=
+    of the client, as the policy of a request has none: retries.budget= client.=retryBudget
     inside cache.ttl: cache.min=minimumTimeToLive cache.max=maximumTimeToLive cache.system=systemTimeToLive
     inside a provider's limits: limits.in_flight=maximumInFlight limits.per_second=queriesPerSecond
     inside client_certificate: certificate.file=certificateFile certificate.key=keyFile \
@@ -167,7 +168,7 @@ private let nameExceptions = """
         client.=processInterceptors client.=callTracing
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
     not public: resolver.=hasIPv6Route resolver.=indexedMappings client.=trustOrigins client.=source \
-        client.=environment client.=random client.=wallClock client.=innermost client.=systemResolver redirects.=isInherited retries.=isInherited keepalive.=isNever
+        client.=environment client.=random client.=wallClock client.=innermost client.=systemResolver redirects.=isInherited retries.=isInherited keepalive.=isOff
     key or position of the entry: route.=pattern route.=location mapping.=location doh.=name json.=name alibaba.=name \
         tencent.=name
     the kind of the provider: doh.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=

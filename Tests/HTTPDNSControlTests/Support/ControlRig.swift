@@ -33,7 +33,7 @@ final class ControlRig: Sendable {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [
-            HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .none))
+            HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .off))
         ]
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("map.test"): .addresses(["203.0.113.7"])]
         configuration.resolver.families = .v4

@@ -14,7 +14,7 @@ struct IdleTests {
     func quiet() async throws {
         let fixture = try ResolverFixture(providers: ["doh", "backup"], fallback: .system) {
             $0.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 100)
-            var shadow = HTTPDNSRoute(.suffix(try HTTPDNSName("shadow.test")), .providers(["doh"], fallback: .none))
+            var shadow = HTTPDNSRoute(.suffix(try HTTPDNSName("shadow.test")), .providers(["doh"], fallback: .off))
             shadow.mode = .shadow
             $0.routes.append(shadow)
         }

@@ -49,7 +49,7 @@ struct LiveStressTests {
         @Sendable func settings(_ number: UInt8) throws -> HTTPDNSResolver.Configuration {
             var settings = HTTPDNSResolver.Configuration()
             settings.providers = [provider(number)]
-            settings.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
+            settings.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .off))]
             settings.mappings = [
                 HTTPDNSMapping.Key(.exact(mapped)): HTTPDNSMapping(
                     .addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, number))])

@@ -18,8 +18,8 @@ struct ReloadTests {
     ) throws -> ResolverFixture {
         let fixture = try ResolverFixture(providers: providers) {
             $0.routes = [
-                HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(providers, fallback: .none)),
-                HTTPDNSRoute(.suffix(try HTTPDNSName("other.test")), .providers(providers, fallback: .none)),
+                HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(providers, fallback: .off)),
+                HTTPDNSRoute(.suffix(try HTTPDNSName("other.test")), .providers(providers, fallback: .off)),
             ]
             try change(&$0)
         }
@@ -56,7 +56,7 @@ struct ReloadTests {
         let fixture = try fixture()
         for change: (inout HTTPDNSResolver.Configuration) throws -> Void in [
             { $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses([])] },
-            { $0.routes.append(HTTPDNSRoute(.any, .providers(["nobody"], fallback: .none))) },
+            { $0.routes.append(HTTPDNSRoute(.any, .providers(["nobody"], fallback: .off))) },
             { $0.timeLimit = .zero }, { $0.systemThreads = 0 }, { $0.systemThreads = 1025 }, { $0.families = [] },
             { $0.providers += $0.providers },
         ] {
@@ -128,7 +128,7 @@ struct ReloadTests {
             },
             Change(testDescription: "a closer route for the name", keeps: (true, true)) {
                 $0.routes.append(
-                    HTTPDNSRoute(.exact(try HTTPDNSName("img.shop.test")), .providers(["doh"], fallback: .none))
+                    HTTPDNSRoute(.exact(try HTTPDNSName("img.shop.test")), .providers(["doh"], fallback: .off))
                 )
             },
             Change(testDescription: "one route gone", keeps: (true, false)) { $0.routes.remove(at: 1) },
@@ -154,11 +154,11 @@ struct ReloadTests {
             },
             Change(testDescription: "a provider more in one route", keeps: (true, true)) {
                 $0.providers.append(HTTPDNSScriptedProvider(name: "new"))
-                $0.routes[0].action = .providers(["new", "doh"], fallback: .none)
+                $0.routes[0].action = .providers(["new", "doh"], fallback: .off)
             },
             Change(testDescription: "one route's provider", keeps: (false, true)) {
                 $0.providers.append(HTTPDNSScriptedProvider(name: "new"))
-                $0.routes[0].action = .providers(["new"], fallback: .none)
+                $0.routes[0].action = .providers(["new"], fallback: .off)
             },
             Change(testDescription: "another provider of the same name", keeps: (false, false)) {
                 $0.providers = [HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock())]
@@ -215,21 +215,21 @@ struct ReloadTests {
                 $0.internalZones = [try HTTPDNSName("lab.test")]
             },
             OutageChange(testDescription: "a second provider", serves: known) {
-                $0.routes[0].action = .providers(["backup", "doh"], fallback: .none)
+                $0.routes[0].action = .providers(["backup", "doh"], fallback: .off)
             },
             OutageChange(testDescription: "another provider", serves: nil) {
-                $0.routes[0].action = .providers(["backup"], fallback: .none)
+                $0.routes[0].action = .providers(["backup"], fallback: .off)
             },
             OutageChange(testDescription: "a route of its own", serves: known) {
                 $0.routes.append(
-                    HTTPDNSRoute(.exact(try HTTPDNSName("img.shop.test")), .providers(["doh"], fallback: .none))
+                    HTTPDNSRoute(.exact(try HTTPDNSName("img.shop.test")), .providers(["doh"], fallback: .off))
                 )
             },
         ]
     )
     func outage(row: OutageChange) async throws {
         let fixture = try fixture(providers: ["doh", "backup"]) {
-            $0.routes[0].action = .providers(["doh"], fallback: .none)
+            $0.routes[0].action = .providers(["doh"], fallback: .off)
         }
         let host = "img.shop.test"
         try fixture.say(Self.known, about: host)
@@ -238,7 +238,7 @@ struct ReloadTests {
         fixture.time.advance(by: .seconds(2400))
         #expect(try await fixture.resolve(host).isStale)
         _ = try reload(fixture) {
-            $0.routes[0].action = .providers(["doh"], fallback: .none)
+            $0.routes[0].action = .providers(["doh"], fallback: .off)
             try row.change(&$0)
         }
         fixture.time.advance(by: .seconds((row.minutes - 40) * 60))
@@ -263,14 +263,14 @@ struct ReloadTests {
     @Test("A negative answer stays while its route queries the same providers")
     func negative() async throws {
         let fixture = try fixture(providers: ["doh", "backup"]) {
-            $0.routes[0].action = .providers(["doh"], fallback: .none)
+            $0.routes[0].action = .providers(["doh"], fallback: .off)
         }
         let gone = try HTTPDNSName("gone.shop.test")
         for addsProvider in [false, true] {
             _ = try? await fixture.resolve(gone.description)
             let count = fixture.providers.map(\.queries.count).reduce(0, +)
             _ = try reload(fixture) {
-                $0.routes[0].action = .providers(addsProvider ? ["doh", "backup"] : ["doh"], fallback: .none)
+                $0.routes[0].action = .providers(addsProvider ? ["doh", "backup"] : ["doh"], fallback: .off)
                 $0.cache.staleLimit = .seconds(addsProvider ? 20 : 10)
             }
             await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve(gone.description) }
@@ -295,7 +295,7 @@ struct ReloadTests {
         }
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [try service("https://doh.test/dns-query", at: "192.0.2.1")]
-        settings.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .off))]
         settings.timeLimit = .seconds(60)
         let resolver = try HTTPDNSResolver(settings)
         let query = HTTPDNSResolver.Query(.name(try HTTPDNSName("img.test")), port: 443)

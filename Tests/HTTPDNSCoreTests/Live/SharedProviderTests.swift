@@ -13,7 +13,7 @@ struct SharedProviderTests {
     private func settings(_ providers: any HTTPDNSProvider...) -> HTTPDNSResolver.Configuration {
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = providers
-        settings.routes = [HTTPDNSRoute(.any, .providers(providers.map(\.name), fallback: .none))]
+        settings.routes = [HTTPDNSRoute(.any, .providers(providers.map(\.name), fallback: .off))]
         settings.cache.staleLimit = .zero
         return settings
     }

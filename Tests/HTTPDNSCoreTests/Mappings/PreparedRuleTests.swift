@@ -35,7 +35,7 @@ struct PreparedRuleTests {
             if withAddressRules {
                 var route = HTTPDNSRoute(
                     .exact(try HTTPDNSName("unrelated.test")),
-                    .providers(["doh"], fallback: .none)
+                    .providers(["doh"], fallback: .off)
                 )
                 route.allowed = [HTTPDNSAddressBlock("10.0.0.0/8")].compactMap { $0 }
                 configuration.routes = [route]

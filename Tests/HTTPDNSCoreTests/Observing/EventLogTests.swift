@@ -51,8 +51,8 @@ struct EventLogTests {
         configuration.logger = log.logger(.info)
         configuration.providers = [HTTPDNSScriptedProvider()]
         configuration.routes = [
-            HTTPDNSRoute(.any, .providers(["scripted"], fallback: .none)),
-            HTTPDNSRoute(try .init("*.own"), .providers(["scripted"], fallback: .none)),
+            HTTPDNSRoute(.any, .providers(["scripted"], fallback: .off)),
+            HTTPDNSRoute(try .init("*.own"), .providers(["scripted"], fallback: .off)),
         ]
         let resolver = try HTTPDNSResolver(configuration, systemResolver: ScriptedSystemResolver([:]))
         for name in ["a.newdomain", "b.x.newdomain", "c.lan", "d.test", "e.own", "single", "f.internal"] {

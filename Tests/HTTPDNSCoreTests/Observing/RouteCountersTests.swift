@@ -23,7 +23,7 @@ struct RouteCountersTests {
     private func settings() throws -> HTTPDNSResolver.Configuration {
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [provider]
-        settings.routes = [HTTPDNSRoute(try .init("*.shop.test"), .providers(["scripted"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(try .init("*.shop.test"), .providers(["scripted"], fallback: .off))]
         settings.families = .v4
         settings.timeSource = clock
         return settings

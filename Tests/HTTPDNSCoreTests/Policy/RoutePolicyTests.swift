@@ -12,7 +12,7 @@ struct RoutePolicyTests {
     private func route(allow: [String] = [], only: [String] = []) throws -> HTTPDNSRoute {
         var route = HTTPDNSRoute(
             .suffix(try HTTPDNSName("shop.example")),
-            .providers(["backup"], fallback: .none),
+            .providers(["backup"], fallback: .off),
             location: HTTPDNSSourceLocation(file: "f.yaml", line: 5)
         )
         route.allowed = try allow.map { try #require(HTTPDNSAddressBlock($0)) }

@@ -66,7 +66,7 @@ struct DoHFamilyPatienceTests {
         service.answerScope = .loopback
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [try HTTPDNSDoHProvider(service, exchange: exchange, time: time)]
-        configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .off))]
         configuration.timeSource = time
         configuration.hasIPv6Route = { true }
         let resolver = try HTTPDNSResolver(configuration)

@@ -18,7 +18,7 @@ struct DirectUseTests {
     private func fixture(ticket: UInt64 = 0) throws -> ResolverFixture {
         let fixture = try ResolverFixture(ticket: ticket) { configuration in
             func route(_ name: String, _ change: (inout HTTPDNSRoute) -> Void) throws {
-                var route = HTTPDNSRoute(.exact(try HTTPDNSName(name)), .providers(["doh"], fallback: .none))
+                var route = HTTPDNSRoute(.exact(try HTTPDNSName(name)), .providers(["doh"], fallback: .off))
                 change(&route)
                 configuration.routes.append(route)
             }

@@ -25,7 +25,7 @@ struct InternalNameTests {
             configuration.routes = try [
                 "*", "*.shop.example", "*.lab", "*.dev.corp.shop.example", "exact.svc", "*.alt",
             ]
-            .map { HTTPDNSRoute(try .init($0), .providers(["doh"], fallback: .none)) }
+            .map { HTTPDNSRoute(try .init($0), .providers(["doh"], fallback: .off)) }
         }
         #expect(try fixture.resolver.route(for: HTTPDNSName(host))?.pattern.description == pattern)
     }
@@ -33,7 +33,7 @@ struct InternalNameTests {
     @Test("Names outside DNS are answered without a lookup, unless a route names them")
     func outsideDNS() async throws {
         let fixture = try ResolverFixture {
-            $0.routes.append(HTTPDNSRoute(try .init("*.alt"), .providers(["doh"], fallback: .none)))
+            $0.routes.append(HTTPDNSRoute(try .init("*.alt"), .providers(["doh"], fallback: .off)))
             $0.mappings = [try HTTPDNSMapping.Key("map.onion"): .addresses(["203.0.113.9"])]
         }
         for host in ["a.onion", "onion", "a.b.invalid"] {

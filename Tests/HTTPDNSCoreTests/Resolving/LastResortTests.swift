@@ -71,7 +71,7 @@ struct LastResortTests {
 
     @Test("Last-resort addresses serve after a definite denial, and behind via rules")
     func definite() async throws {
-        let fixture = try fixture(fallback: .none)
+        let fixture = try fixture(fallback: .off)
         #expect(try await fixture.resolve("pay.test").source == .lastResort)
         #expect(fixture.system.questions.isEmpty, "a route without fallback asks the system for nothing")
         let alias = try await fixture.resolve("alias.test")

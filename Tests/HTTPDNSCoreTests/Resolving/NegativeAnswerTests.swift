@@ -145,7 +145,7 @@ struct NegativeAnswerTests {
     func failedFamily(hasSecond: Bool) async throws {
         let fixture = try ResolverFixture(
             providers: hasSecond ? ["first", "second"] : ["first"],
-            fallback: hasSecond ? .none : .system
+            fallback: hasSecond ? .off : .system
         )
         let host = try HTTPDNSName("img.test")
         let failed = HTTPDNSProviderAnswer.Family.failed(HTTPDNSProviderError(code: .httpStatus, message: "502"))

@@ -40,7 +40,7 @@ struct PreresolvingTests {
     @Test("Names without a route are asked of the system, and of no provider")
     func leftToSystem() async throws {
         let fixture = try ResolverFixture(batchLimit: 5) {
-            $0.routes = [HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none))]
+            $0.routes = [HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .off))]
         }
         let names = try ["a.shop.test", "b.shop.test", "c.test", "db"].map { try HTTPDNSName($0) }
         for name in names.prefix(2) { try fixture.say(["203.0.113.1"], about: name.description) }

@@ -118,7 +118,7 @@ struct ProviderOutageTests {
         let provider = AnyNameProvider()
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [provider]
-        configuration.routes = [HTTPDNSRoute(.any, .providers([provider.name], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers([provider.name], fallback: .off))]
         configuration.cache.entries = 4 * count
         configuration.cache.bytes = .mebibytes(64)
         let resolver = try HTTPDNSResolver(configuration, systemResolver: system(20_000))

@@ -122,7 +122,7 @@ struct QueryCostTests {
             $0.routes.append(
                 HTTPDNSRoute(
                     .exact(try HTTPDNSName("both.test")),
-                    .providers(["doh"], fallback: .none),
+                    .providers(["doh"], fallback: .off),
                     families: .both
                 )
             )

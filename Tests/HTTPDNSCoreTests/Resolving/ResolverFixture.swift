@@ -22,7 +22,7 @@ struct ResolverFixture {
         scope: HTTPDNSAddressPolicy.Scope = .public,
         ignoresCancellation: Bool = false,
         batchLimit: Int = 1,
-        fallback: HTTPDNSRoute.Fallback = .none,
+        fallback: HTTPDNSRoute.Fallback = .off,
         ticket: UInt64 = 0,
         maximumFlights: Int = HTTPDNSResolver.maximumFlights,
         _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }

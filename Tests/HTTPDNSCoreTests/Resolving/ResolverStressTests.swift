@@ -37,7 +37,7 @@ struct ResolverStressTests {
         }
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [provider]
-        configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .off))]
         configuration.cache.entries = 40
         let resolver = try HTTPDNSResolver(configuration)
         let clock = ContinuousClock()

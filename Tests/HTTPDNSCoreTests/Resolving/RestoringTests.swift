@@ -145,13 +145,13 @@ struct RestoringTests {
     func otherSettings() async throws {
         let store = try await filled()
         for change in [
-            { $0.routes = [HTTPDNSRoute(.any, .providers(["other"], fallback: .none))] },
+            { $0.routes = [HTTPDNSRoute(.any, .providers(["other"], fallback: .off))] },
             { $0.routes = [HTTPDNSRoute(.any, .system)] },
             { $0.routes[0].clientSubnet = try #require(HTTPDNSAddressBlock("198.51.100.0/24")) },
             { $0.policy.denied = ["0.0.0.0/0", "::/0"].compactMap { HTTPDNSAddressBlock($0) } },
         ] as [(inout HTTPDNSResolver.Configuration) throws -> Void] {
             let fixture = try fixture(store, providers: ["doh", "other"]) {
-                $0.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
+                $0.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .off))]
                 try change(&$0)
             }
             await fixture.resolver.start()
@@ -171,7 +171,7 @@ struct RestoringTests {
             (["2001:db8::1"], { $0.policy.denied = [try #require(HTTPDNSAddressBlock("203.0.113.0/24"))] }),
         ] as [([String], (inout HTTPDNSResolver.Configuration) throws -> Void)] {
             let fixture = try fixture(store, providers: ["doh", "other"]) {
-                $0.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
+                $0.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .off))]
                 try change(&$0)
             }
             await fixture.resolver.start()

@@ -186,7 +186,7 @@ struct SourceOrderTests {
                 try HTTPDNSMapping.Key("pinned.test"): .addresses(["203.0.113.1"]),
             ]
             $0.routes = [
-                HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none)),
+                HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .off)),
                 HTTPDNSRoute(.exact(try HTTPDNSName("routed.shop.test")), .system),
             ]
         }
@@ -220,7 +220,7 @@ struct SourceOrderTests {
     @Test("An internal name goes to a provider only by a route that names it exactly")
     func internalNames() async throws {
         let fixture = try ResolverFixture {
-            $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("intranet")), .providers(["doh"], fallback: .none)))
+            $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("intranet")), .providers(["doh"], fallback: .off)))
         }
         try fixture.say(["203.0.113.1"], about: "intranet")
         #expect(try await fixture.resolve("intranet").source == .provider)

@@ -11,7 +11,7 @@ struct StaleAnswerTests {
     /// A resolver that knows `img.test` since a moment ago, for 10 s; then its providers fail or keep silent.
     private func warm(
         providers: [String] = ["doh"],
-        fallback: HTTPDNSRoute.Fallback = .none,
+        fallback: HTTPDNSRoute.Fallback = .off,
         _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) async throws -> ResolverFixture {
         let fixture = try ResolverFixture(providers: providers, fallback: fallback) {

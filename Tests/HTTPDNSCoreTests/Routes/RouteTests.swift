@@ -16,7 +16,7 @@ struct RouteTests {
     }
 
     private func route(_ pattern: String, _ providers: String...) throws -> HTTPDNSRoute {
-        HTTPDNSRoute(try .init(pattern), providers.isEmpty ? .system : .providers(providers, fallback: .none))
+        HTTPDNSRoute(try .init(pattern), providers.isEmpty ? .system : .providers(providers, fallback: .off))
     }
 
     /// Internal names use their exact route only.
@@ -51,7 +51,7 @@ struct RouteTests {
             ([try route("*.a.test", "a"), try route("*.a.test")], "stands there twice"),
             ([try route("*", "a"), try route("*", "b")], "stands there twice"),
             ([try route("a.test", "a", "a")], "the provider \"a\" twice"),
-            ([HTTPDNSRoute(try .init("a.test"), .providers([], fallback: .none))], "names no provider"),
+            ([HTTPDNSRoute(try .init("a.test"), .providers([], fallback: .off))], "names no provider"),
             ([try route("*.svc.cluster.local", "a")], "are internal"),
             ([try route("*.internal", "a")], "are internal"),
             ([try route("*.home.arpa", "a")], "are internal"),

@@ -20,8 +20,8 @@ struct SwitchedOffTests {
                 try HTTPDNSMapping.Key("alias.test"): .via("img.shop.test"),
             ]
             $0.routes = [
-                HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none)),
-                HTTPDNSRoute(.exact(try HTTPDNSName("pay.shop.test")), .providers(["doh"], fallback: .none)),
+                HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .off)),
+                HTTPDNSRoute(.exact(try HTTPDNSName("pay.shop.test")), .providers(["doh"], fallback: .off)),
             ]
             try change(&$0)
         }
@@ -266,7 +266,7 @@ struct SwitchedOffTests {
     @Test(
         "No provider is queried after the switch is off, at any step of a lookup",
         .timeLimit(.minutes(10)),
-        arguments: [HTTPDNSRoute.Fallback.none, .system]
+        arguments: [HTTPDNSRoute.Fallback.off, .system]
     )
     func turnsBetweenSteps(fallback: HTTPDNSRoute.Fallback) async throws {
         var (steps, wasQueried) = (0, false)

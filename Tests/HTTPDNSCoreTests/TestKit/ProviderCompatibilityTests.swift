@@ -157,7 +157,7 @@ struct ProviderCompatibilityTests {
         }
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [Sleeper()]
-        configuration.routes = [HTTPDNSRoute(.any, .providers(["sleeper"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["sleeper"], fallback: .off))]
         configuration.timeLimit = .milliseconds(50)
         let resolver = try HTTPDNSResolver(configuration)
         let error = await #expect(throws: HTTPDNSResolver.Error.self) {

@@ -57,7 +57,7 @@ struct SocketOptionTests {
         var configuration = TransportConfiguration()
         var keepalive = HTTPDNSTransfer.TCPKeepalive()
         (keepalive.idle, keepalive.interval, keepalive.count) = (.seconds(75), .milliseconds(7_900), 3)
-        configuration.tcpKeepalive = isNever ? .never : keepalive
+        configuration.tcpKeepalive = isNever ? .off : keepalive
         let fixture = TransportFixture(Transport(configuration))
         let others = Set(SocketCount.descriptors(connectedTo: server.port))
         try await fixture.fetch(try TransportFixture.request(to: server))

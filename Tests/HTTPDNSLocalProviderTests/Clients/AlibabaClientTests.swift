@@ -215,7 +215,7 @@ extension OverTheNetwork {
             try await Serving.run(try client.serve()) { serving in
                 var configuration = HTTPDNSResolver.Configuration()
                 configuration.providers = [try client.provider(serving.url)]
-                configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
+                configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .off))]
                 configuration.timeLimit = .seconds(60)
                 configuration.attemptLimit = .seconds(60)
                 let resolver = try HTTPDNSResolver(configuration)
@@ -243,7 +243,7 @@ extension OverTheNetwork {
                     try client.provider(serving.url, secret: "ffff"),
                     try HTTPDNSDoHProvider(HTTPDNSDoHProvider.Configuration(name: "healthy", url: url)),
                 ]
-                configuration.routes = [HTTPDNSRoute(.any, .providers(["ali", "healthy"], fallback: .none))]
+                configuration.routes = [HTTPDNSRoute(.any, .providers(["ali", "healthy"], fallback: .off))]
                 configuration.logger = log.logger(.warning)
                 configuration.timeLimit = .seconds(60)
                 let resolver = try HTTPDNSResolver(configuration)

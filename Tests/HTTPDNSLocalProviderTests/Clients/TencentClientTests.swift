@@ -162,7 +162,7 @@ extension OverTheNetwork {
             try await Serving.run(try Self.serve()) { serving in
                 var configuration = HTTPDNSResolver.Configuration()
                 configuration.providers = [try Self.provider(serving.url, isEncrypted: isEncrypted)]
-                configuration.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .none))]
+                configuration.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .off))]
                 configuration.timeLimit = .seconds(60)
                 configuration.attemptLimit = .seconds(60)
                 let resolver = try HTTPDNSResolver(configuration)

@@ -40,7 +40,7 @@ struct MeasuredClient: Sendable {
         }
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [
-            HTTPDNSRoute(try .init("*.shop.test"), .providers(["scripted"], fallback: .none))
+            HTTPDNSRoute(try .init("*.shop.test"), .providers(["scripted"], fallback: .off))
         ]
         configuration.resolver.families = .v4
         // A busy machine may need longer than the defaults.

@@ -61,12 +61,12 @@ struct ArchiveReaderTests {
         }
         let monitored = try await MonitoredClient(["gone.test": gone.port], settings) { configuration in
             configuration.resolver.mappings[try HTTPDNSMapping.Key(host)] = .addresses(["127.0.0.2"])
+            configuration.retryBudget.percent = 1000
         }
         let origin = "http://\(host):\(rig.httpPort)"
         var retries = HTTPDNSClient.RetryPolicy.standard
         retries.limit = 1
         retries.delay = .microseconds(1)
-        retries.budget.percent = 1000
         let texts = [
             "/health", "/gzip/text.txt", "/redirect/307?to=\(origin)/health", "/drip?count=3&every=0", "/empty",
             "/bytes?count=40000", "/status/404", "/status/503", "/truncated", "/close",

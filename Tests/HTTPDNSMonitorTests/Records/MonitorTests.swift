@@ -182,8 +182,8 @@ struct MonitorTests {
         let monitored = try await MonitoredClient([:]) { configuration in
             configuration.resolver.providers = [provider]
             configuration.resolver.routes = [
-                HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .none)),
-                HTTPDNSRoute(try .init("one.test"), .providers(["scripted"], fallback: .none)),
+                HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .off)),
+                HTTPDNSRoute(try .init("one.test"), .providers(["scripted"], fallback: .off)),
             ]
             configuration.resolver.timeSource = clock
         }

@@ -61,7 +61,7 @@ struct PhaseTests {
         provider.delay(by: Self.delay)
         let monitored = try await MonitoredClient([:]) { configuration in
             configuration.resolver.providers = [provider]
-            configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["scripted"], fallback: .none))]
+            configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["scripted"], fallback: .off))]
         }
         for host in hosts { await monitored.get("http://\(host):\(server.port)/") }
         try expect("resolve", in: monitored, 5, expected: ["connect", "first byte"])

@@ -135,7 +135,7 @@ struct CacheSuiteRun {
         var request = HTTPDNSClient.Request(method: step.method, url: "http://one.test\(step.path)")
         request.headerFields = HTTPFields(step.request.map { $0.field(at: Self.start) })
         request.options.decodesBody = false
-        request.options.redirects = .never
+        request.options.redirects = .off
         request.onInterimResponse = { response in
             receive(HTTPResponse(status: response.status, headerFields: response.headerFields))
         }

@@ -176,8 +176,8 @@ struct NginxRulesTests {
     private static func client(_ cache: HTTPDNSClient.ResponseCache, _ rig: ServerRig) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.responseCache = cache
-        configuration.redirects = .never
-        configuration.retries = .never
+        configuration.redirects = .off
+        configuration.retries = .off
         configuration.resolver.mappings = [
             try HTTPDNSMapping.Key("rules-cache.wild.test"): .addresses([.init("127.0.0.2:\(rig.httpPort)")])
         ]

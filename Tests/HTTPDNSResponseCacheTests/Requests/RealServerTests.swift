@@ -165,7 +165,7 @@ struct RealServerTests {
             configuration.responseCache = cache
             configuration.timeouts.connect = .milliseconds(200)
             configuration.resolver.providers = [HTTPDNSScriptedProvider()]
-            configuration.resolver.routes = [HTTPDNSRoute(try .init(host), .providers(["scripted"], fallback: .none))]
+            configuration.resolver.routes = [HTTPDNSRoute(try .init(host), .providers(["scripted"], fallback: .off))]
             if let address {
                 configuration.resolver.mappings = [try HTTPDNSMapping.Key(host): .addresses([address])]
             }

@@ -70,7 +70,7 @@ struct AnswerKindTests {
         try await withAnswer(example.answer) { client in
             for _ in 1...2 {
                 var request = HTTPDNSClient.Request(url: "https://shop.test/a")
-                request.options.redirects = .never
+                request.options.redirects = .off
                 let response = try await client.execute(request)
                 #expect(response.status == example.status)
                 #expect(response.headerFields[.contentType] == example.type)

@@ -71,7 +71,7 @@ struct StubPipelineTests {
         stubs.on(.get, first).respond(.reply("moved", .found, [.location: second]))
         let target = stubs.on(.get, second).respond(.reply())
         try await withStubs(stubs) {
-            if byHook { $0.redirectHook = { $0.number == 1 ? .refuse : .follow } } else { $0.redirects = .never }
+            if byHook { $0.redirectHook = { $0.number == 1 ? .refuse : .follow } } else { $0.redirects = .off }
         } _: { client async throws in
             for _ in 0..<Self.runs {
                 let response = try await client.get(first)

@@ -285,7 +285,7 @@ struct CredentialTests {
     func ofRequest() async throws {
         let rig = try rig([Self.origin("https://map.test"): Self.me])
         var request = HTTPDNSClient.Request(url: "https://map.test/")
-        request.options.credential = .never
+        request.options.credential = .off
         #expect(try await rig.client.execute(request).status == .unauthorized)
         request.options.credential = .bearer(HTTPDNSSecret { "token" })
         #expect(try await rig.client.execute(request).status == .unauthorized)

@@ -175,7 +175,7 @@ struct BlockingCallTests {
         let names = (0..<6).map { "n\($0).test" } + ["n5.test"]
         let client = try await mappedClient(server.port) { configuration in
             configuration.resolver.providers = [provider]
-            configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["slow"], fallback: .none))]
+            configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["slow"], fallback: .off))]
             configuration.retries = .standard
         }
         let shared = Task { try await client.get("http://n5.test:\(server.port)/").status }

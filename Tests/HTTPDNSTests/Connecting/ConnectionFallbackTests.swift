@@ -179,7 +179,7 @@ struct ConnectionFallbackTests {
     /// The pin is an address of the request. A sent request is one that may have been sent.
     @Test("No fallback follows a closed route, a mapping, a pin or a sent request")
     func never() async throws {
-        let closed = try rig(fallback: .none)
+        let closed = try rig(fallback: .off)
         #expect(await clientError { try await closed.client.get("https://one.test/") }?.usedSystemFallback == false)
         let all = try rig(refuses: { _, _ in true })
         #expect(await clientError { try await all.client.get("https://map.test/") }?.usedSystemFallback == false)

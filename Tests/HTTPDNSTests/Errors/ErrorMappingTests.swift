@@ -197,7 +197,7 @@ struct ErrorMappingTests {
             { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.connections.maximumIdle = 0 },
             { $0.trustRoots = .file("/nowhere/ca.pem") }, { $0.maximumRequestsInFlight = 0 },
             { $0.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: "/nowhere/client.pem") },
-            { $0.resolver.routes = [HTTPDNSRoute(.any, .providers(["nobody"], fallback: .none))] },
+            { $0.resolver.routes = [HTTPDNSRoute(.any, .providers(["nobody"], fallback: .off))] },
         ] {
             var configuration = HTTPDNSClient.Configuration()
             change(&configuration)

@@ -272,7 +272,7 @@ struct InterceptorRegistryTests {
 
     @Test("The context has the host's route, and a logger that numbers call and hop")
     func context() async throws {
-        let route = HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .none))
+        let route = HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .off))
         let rig = try Rig { configuration in
             configuration.logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
             configuration.networkInterceptors = [

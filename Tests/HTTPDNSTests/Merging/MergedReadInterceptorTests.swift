@@ -142,7 +142,7 @@ struct MergedReadInterceptorTests {
     func networks() async throws {
         var limited = HTTPDNSClient.Request(url: Self.url)
         limited.options.reachableNetworks = .publicInternet
-        let widen: @Sendable (inout HTTPDNSClient.Request) -> Void = { $0.options.reachableNetworks = .inherited }
+        let widen: @Sendable (inout HTTPDNSClient.Request) -> Void = { $0.options.reachableNetworks = .any }
         #expect(try await requests([limited, limited], changedBy: widen) == 1)
         #expect(try await requests([limited, HTTPDNSClient.Request(url: Self.url)], changedBy: widen) == 2)
     }

@@ -77,7 +77,7 @@ struct MergedReadTests {
         Case("other addresses", requests: 2, request { $0.options.addresses = .only(["203.0.113.9"]) }, request()),
         Case("another version", requests: 2, request { $0.options.versions = .http1Only }, request()),
         Case("another limit", requests: 2, request { $0.options.maximumResponseBody = .bytes(9) }, request()),
-        Case("other redirects", requests: 2, request { $0.options.redirects = .never }, request()),
+        Case("other redirects", requests: 2, request { $0.options.redirects = .off }, request()),
         Case(
             "another credential",
             requests: 2,

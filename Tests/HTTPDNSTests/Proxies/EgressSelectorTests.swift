@@ -42,11 +42,11 @@ struct EgressSelectorTests {
         options.proxy = .inherited
         #expect(try choice(configuration, options, url) == "http://mine.test:2")
         #expect(try choice(configuration, options, "https://two.test/") == "direct")
-        options.proxy = .direct
+        options.proxy = .off
         #expect(try choice(configuration, options, url) == "direct")
         options.unixSocket = "/run/one.sock"
         #expect(try choice(configuration, options, url) == "/run/one.sock")
-        configuration.proxy = .direct
+        configuration.proxy = .off
         configuration.unixSocket = "/run/all.sock"
         #expect(try choice(configuration, HTTPDNSClient.Request.Options(), url) == "/run/all.sock")
         options.unixSocket = nil

@@ -60,7 +60,7 @@ struct ProxyExceptionsTests {
             #expect(list.unusable.isEmpty, "\(example.list)")
         }
         let log = RecordedLog()
-        for rules in [HTTPDNSClient.Proxy.Rules.environment, .direct] {
+        for rules in [HTTPDNSClient.Proxy.Rules.environment, .off] {
             _ = try Rig {
                 $0.proxy = rules
                 $0.environment = { $0 == "no_proxy" ? "*.one.test,two.test" : nil }

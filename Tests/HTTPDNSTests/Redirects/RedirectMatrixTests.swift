@@ -79,11 +79,11 @@ struct RedirectMatrixTests {
     @Test("Without redirects the 3xx is the response, with its body")
     func notFollowed() async throws {
         let wire = ScriptedWire { request, _ in .redirect(302, to: "/new", from: request) }
-        let rig = try Rig(wire: wire) { $0.redirects = .never }
+        let rig = try Rig(wire: wire) { $0.redirects = .off }
         let other = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: "/new", from: request) })
         var request = HTTPDNSClient.Request(url: "https://one.test/")
         let first = try await rig.client.execute(request)
-        request.options.redirects = .never
+        request.options.redirects = .off
         let second = try await other.client.execute(request)
         for response in [first, second] {
             #expect(response.status.code == 302 && response.headerFields[.location] == "/new")

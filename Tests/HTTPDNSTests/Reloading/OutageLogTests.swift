@@ -31,7 +31,7 @@ struct OutageLogTests {
         configuration.logger = log.logger(.info)
         configuration.resolver.timeSource = clock
         configuration.resolver.providers = [provider]
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["scripted"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["scripted"], fallback: .off))]
         let client = try await HTTPDNSClient(configuration: configuration)
         if isReloaded {
             configuration.timeouts.total = .seconds(50)

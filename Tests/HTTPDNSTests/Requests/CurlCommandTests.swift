@@ -103,7 +103,7 @@ struct CurlCommandTests {
         request.options.timeout = .milliseconds(1500)
         request.options.versions = .http1Only
         request.options.families = .v6
-        request.options.proxy = .direct
+        request.options.proxy = .off
         request.options.unixSocket = "/run/a b.sock"
         request.options.hostHeader = "two.test"
         let command = request.curlCommand()

@@ -18,7 +18,6 @@ struct InheritedOptionsTests {
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.RedirectPolicy> = \.redirects
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.RetryPolicy> = \.retries
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.Proxy.Rules> = \.proxy
-        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.ReachableNetworks> = \.reachableNetworks
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.AllowedVersions> = \.versions
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.ByteLimit> = \.maximumResponseBody
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.TimeLimit> = \.timeout
@@ -62,7 +61,7 @@ struct InheritedOptionsTests {
 
     @Test(
         "The settings of a client refuse an inherited policy or limit",
-        arguments: ["redirects", "retries", "proxy", "versions", "maximumResponseBody"]
+        arguments: ["redirects", "retries", "proxy", "versions"]
     )
     func refused(name: String) async throws {
         var configuration = HTTPDNSClient.Configuration()
@@ -70,8 +69,7 @@ struct InheritedOptionsTests {
         case "redirects": configuration.redirects = .inherited
         case "retries": configuration.retries = .inherited
         case "proxy": configuration.proxy = .inherited
-        case "versions": configuration.versions = .inherited
-        default: configuration.maximumResponseBody = .inherited
+        default: configuration.versions = .inherited
         }
         let made = await clientError { [configuration] in try await HTTPDNSClient(configuration: configuration) }
         let rig = try Rig()
@@ -100,7 +98,7 @@ struct InheritedOptionsTests {
         #expect(rig.wire.requests.map(\.versions) == [.http1Only, .automatic, .automatic])
     }
 
-    @Test("An inherited policy is the client's, and with .never the first response counts")
+    @Test("An inherited policy is the client's, and with .off the first response counts")
     func policies() async throws {
         let wire = ScriptedWire { request, _ in
             request.url.target == "/old"
@@ -114,9 +112,9 @@ struct InheritedOptionsTests {
         var request = HTTPDNSClient.Request(url: "https://one.test/old")
         request.options.rolloutKey = "so that it has options of its own"
         #expect(try await rig.client.execute(request).status == .badGateway && rig.wire.requests.count == 3)
-        request.options.retries = .never
+        request.options.retries = .off
         #expect(try await rig.client.execute(request).status == .badGateway && rig.wire.requests.count == 5)
-        request.options.redirects = .never
+        request.options.redirects = .off
         #expect(try await rig.client.execute(request).status.code == 302 && rig.wire.requests.count == 6)
     }
 }

@@ -103,7 +103,7 @@ struct RetryRunTests {
     }
 
     private func waits(_ wait: Duration, delay: Duration, took: Duration = .zero) throws -> [Duration] {
-        var policy = HTTPDNSClient.RetryPolicy.never
+        var policy = HTTPDNSClient.RetryPolicy.off
         (policy.delay, policy.maximumDelay, policy.networkWait) = (delay, max(delay, .milliseconds(400)), wait)
         var run = RetryRun(policy, try request(.post))
         var (elapsed, waits) = (Duration.zero, [Duration]())
@@ -131,7 +131,7 @@ struct RetryRunTests {
     func unknownName() throws {
         for isUnknownName in [true, false] {
             for code in [HTTPDNSClientError.Code.resolveFailed, .proxyUnreachable] {
-                var policy = HTTPDNSClient.RetryPolicy.never
+                var policy = HTTPDNSClient.RetryPolicy.off
                 policy.networkWait = .seconds(60)
                 var run = RetryRun(policy, try request(.get))
                 let outcome = RetryRun.Outcome.failure(

@@ -75,9 +75,9 @@ struct RetryTests {
     @Test("Nothing is sent again unless the client or the request asks for it")
     func optIn() async throws {
         for (policy, own, count) in [
-            (HTTPDNSClient.RetryPolicy.never, HTTPDNSClient.RetryPolicy.inherited, 1), (.never, Self.atOnce, 3),
+            (HTTPDNSClient.RetryPolicy.off, HTTPDNSClient.RetryPolicy.inherited, 1), (.off, Self.atOnce, 3),
             (Self.atOnce, .inherited, 3),
-            (Self.atOnce, .never, 1),
+            (Self.atOnce, .off, 1),
         ] {
             let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .badGateway) }) {
                 $0.retries = policy
@@ -236,7 +236,7 @@ struct RetryTests {
             throw failure
         }
         let rig = try Rig(wire: wire) {
-            $0.retries = .never
+            $0.retries = .off
             $0.retries.delay = .zero
             $0.retries.networkWait = .seconds(20)
         }
@@ -414,15 +414,14 @@ struct RetryTests {
     func budget() async throws {
         let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .serviceUnavailable) }) {
             $0.retries = Self.atOnce
-            $0.retries.budget.percent = 10
-            $0.retries.budget.perSecond = 0
+            $0.retryBudget.percent = 10
+            $0.retryBudget.perSecond = 0
         }
         for _ in 0..<200 { _ = try await rig.client.get("https://one.test/") }
         #expect(rig.wire.requests.count == 220)
-        // A request's own policy has no budget of its own.
+        // It holds for requests with a policy of their own, too.
         var request = HTTPDNSClient.Request(url: "https://one.test/")
         request.options.retries = .standard
-        request.options.retries.budget.perSecond = 1000
         _ = try await rig.client.execute(request)
         #expect(rig.wire.requests.count == 221)
     }
@@ -433,8 +432,8 @@ struct RetryTests {
         let wire = ScriptedWire { request, _ in .ok(from: request, status: .serviceUnavailable) }
         let rig = try Rig(wire: wire) {
             $0.retries.limit = 1
-            $0.retries.budget.percent = 0
-            $0.retries.budget.perSecond = 1
+            $0.retryBudget.percent = 0
+            $0.retryBudget.perSecond = 1
             $0.random = { 1 }
             if !isCanceled {
                 $0.connections.maximumPerHost = 1

@@ -68,7 +68,7 @@ struct SentOnceTests {
         configuration.retries = .standard
         configuration.retries.limit = 100
         configuration.retries.delay = .milliseconds(1)
-        configuration.retries.budget.perSecond = 1000
+        configuration.retryBudget.perSecond = 1000
         configuration.networkInterceptors = [
             Around { request, context, next in
                 if context.hop > 0, later.withLock({ $0 == nil }) {
@@ -81,7 +81,7 @@ struct SentOnceTests {
         let client = try await HTTPDNSClient(configuration: configuration)
         // The old server's thread closes its socket in its own time.
         var probe = HTTPDNSClient.Request(url: "http://one.test/")
-        probe.options.retries = .never
+        probe.options.retries = .off
         probe.options.timeout = .seconds(1)
         while await clientError({ try await client.execute(probe) })?.code != .connectFailed {}
         let response = try await client.post("http://one.test/", body: .text("charge"))

@@ -42,7 +42,7 @@ struct Rig {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [
-            HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .none)),
+            HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .off)),
             HTTPDNSRoute(try .init("sys.test"), .system),
         ]
         configuration.resolver.mappings = [

@@ -54,7 +54,7 @@ struct StalledCall: Sendable {
         if phase == .resolve {
             let url = "http://\(endpoint)/dns-query"
             configuration.resolver.providers = [try HTTPDNSDoHProvider(.init(name: "silent", url: url))]
-            configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["silent"], fallback: .none))]
+            configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["silent"], fallback: .off))]
         } else {
             configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses([endpoint])]
         }

@@ -31,7 +31,7 @@ struct UncheckedCertificatesTests {
     /// The same, and a mistake that is found out after the trust settings were looked at.
     private func withMistake(_ configuration: HTTPDNSClient.Configuration) throws -> HTTPDNSClient.Configuration {
         var bad = configuration
-        bad.resolver.routes = [HTTPDNSRoute(try .init("one.test"), .providers(["nobody"], fallback: .none))]
+        bad.resolver.routes = [HTTPDNSRoute(try .init("one.test"), .providers(["nobody"], fallback: .off))]
         return bad
     }
 

@@ -65,7 +65,7 @@ struct VendorSecretTests {
             (vendor.url, vendor.discoversAddresses, vendor.answerScope) = (url, false, .loopback)
             configuration.resolver.providers = [try HTTPDNSAlibabaProvider(vendor)]
         }
-        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .off))]
         // Beside other tests the default may pass before the answer.
         (configuration.resolver.attemptLimit, configuration.resolver.timeLimit) = (.seconds(60), .seconds(60))
         return try await HTTPDNSClient(configuration: configuration)

@@ -66,7 +66,7 @@ struct FlagHintTests {
         }
         let phases = [Phase.connect, .tls, .firstByte, .body, .queue, .total, .request, .redirect]
         for (code, phase) in try Self.codes().values.flatMap({ code in phases.map { (code, $0) } }) {
-            for hint in ["timeouts.connect bounds it", "see trustRoots", "options.redirects = .never"] {
+            for hint in ["timeouts.connect bounds it", "see trustRoots", "options.redirects = .off"] {
                 shown.insert(Self.shown(code, phase, hint))
             }
         }
@@ -78,7 +78,7 @@ struct FlagHintTests {
         "The name of a declaration is recognized, and a setting of a file is not",
         arguments: [
             ("timeouts.connect bounds it", true), ("name its authority in trust.roots", true), ("set trustRoots", true),
-            ("the error is in underlying", true), ("options.redirects = .never shows it", true),
+            ("the error is in underlying", true), ("options.redirects = .off shows it", true),
             ("give new ones to reload(_:)", true), ("use Proxy.credential", true), ("set client.proxy", false),
             ("set maximumRequestsInFlight", true), ("install a libcurl with OpenSSL (Debian)", false),
             ("allow it with 10.0.0.1 in policy.allow, or map the name", false),

@@ -39,7 +39,7 @@ enum Samples {
         resolution.elapsed = .microseconds(8_100)
         resolution.route = HTTPDNSRoute(
             try HTTPDNSRoute.Pattern("*.shop.example"),
-            .providers(["ali", "backup"], fallback: .none),
+            .providers(["ali", "backup"], fallback: .off),
             location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: 7)
         )
         resolution.generation = 1

@@ -128,7 +128,7 @@ struct AlibabaContractTests {
         settings.discoversAddresses = false
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [try HTTPDNSAlibabaProvider(settings, exchange: exchange)]
-        configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .off))]
         // A busy machine must not turn a batch into single names.
         configuration.timeLimit = .seconds(60)
         configuration.attemptLimit = .seconds(60)

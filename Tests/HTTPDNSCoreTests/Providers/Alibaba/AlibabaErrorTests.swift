@@ -152,7 +152,7 @@ struct AlibabaErrorTests {
         let scripted = try ScriptedAlibaba { $0.refusal("InvalidAccount") }
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [scripted.provider]
-        settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .off))]
         settings.timeSource = HTTPDNSManualClock()
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
         #expect(try await scripted.error() != nil)
@@ -182,7 +182,7 @@ struct AlibabaErrorTests {
         }
         var settings = HTTPDNSResolver.Configuration()
         settings.providers = [scripted.provider]
-        settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .off))]
         settings.timeSource = HTTPDNSManualClock()
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
         let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("www.example.com")), port: 443)

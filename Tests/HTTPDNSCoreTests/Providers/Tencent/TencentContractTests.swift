@@ -104,7 +104,7 @@ struct TencentContractTests {
             }
             var settings = HTTPDNSResolver.Configuration()
             settings.providers = [try HTTPDNSTencentProvider(configuration(access), exchange: exchange)]
-            settings.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .none))]
+            settings.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .off))]
             // A busy machine must not turn a batch into single names.
             settings.timeLimit = .seconds(60)
             settings.attemptLimit = .seconds(60)

@@ -53,7 +53,7 @@ final class CorrectedSecretTests: Sendable {
     )
     func corrected(isMissing: Bool) async throws {
         let scripted = try scripted()
-        let resolver = try resolver(scripted, .none)
+        let resolver = try resolver(scripted, .off)
         word.withLock { $0 = isMissing ? .missing : .refused }
         for _ in 0..<3 {
             let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await resolver.resolve(question()) }
@@ -69,7 +69,7 @@ final class CorrectedSecretTests: Sendable {
     @Test("A stale answer serves meanwhile, and the pauses between the tries are kept")
     func stale() async throws {
         let scripted = try scripted()
-        let resolver = try resolver(scripted, .none)
+        let resolver = try resolver(scripted, .off)
         _ = try await resolver.resolve(question())
         time.advance(by: .seconds(61))
         word.withLock { $0 = .missing }

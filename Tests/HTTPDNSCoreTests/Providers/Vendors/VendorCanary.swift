@@ -69,7 +69,7 @@ enum VendorCanary {
         let log = RecordedLog()
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [vendor.provider]
-        configuration.routes = [HTTPDNSRoute(.any, .providers([vendor.provider.name], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers([vendor.provider.name], fallback: .off))]
         configuration.logger = log.logger(.trace)
         // A busy machine must not end a query before it is sent.
         configuration.timeLimit = .seconds(60)

@@ -28,7 +28,7 @@ enum VendorWarnings {
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [provider, good]
         configuration.routes = [
-            HTTPDNSRoute(.any, .providers([provider.name, "good"], fallback: .none), families: .v4)
+            HTTPDNSRoute(.any, .providers([provider.name, "good"], fallback: .off), families: .v4)
         ]
         configuration.logger = log.logger(.warning)
         configuration.timeSource = time
