@@ -233,7 +233,7 @@ struct ProviderAnswerTests {
                 let error = try await refusal { _ = try await client.get(url(name, rig)) }
                 #expect(error.code == .resolveFailed && error.phase == .resolve)
                 let resolution = try #require(error.underlying as? HTTPDNSResolver.Error)
-                #expect(resolution.attempts.map(\.provider) == (fallback == .none ? ["dead"] : ["dead", "system"]))
+                #expect(resolution.attempts.map(\.provider) == (fallback == .off ? ["dead"] : ["dead", "system"]))
                 #expect(error.description.contains(name), "\(error)")
             }
         }
