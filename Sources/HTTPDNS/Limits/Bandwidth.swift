@@ -19,10 +19,7 @@ extension HTTPDNSClient {
         public var sending: HTTPDNSByteCount?
 
         /// Creates a bandwidth, by default without a limit.
-        public init(
-            receiving: HTTPDNSByteCount? = nil,
-            sending: HTTPDNSByteCount? = nil
-        ) {
+        public init(receiving: HTTPDNSByteCount? = nil, sending: HTTPDNSByteCount? = nil) {
             self.receiving = receiving
             self.sending = sending
         }

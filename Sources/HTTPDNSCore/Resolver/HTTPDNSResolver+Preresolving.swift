@@ -123,6 +123,7 @@ extension HTTPDNSResolver {
     ) {
         let isWanted = !Task.isCancelled
         let (begins, ends) = cache.shard(for: inquiry.key).state.withLock { state -> (Bool, Bool) in
+            if state.flights.isBegun(flight) { return (false, false) }
             if isWanted || state.flights.hasWaiters(flight) { return (state.flights.begin(flight), false) }
             return (false, state.flights.land(flight) != nil)
         }

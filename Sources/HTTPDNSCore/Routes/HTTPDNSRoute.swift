@@ -5,10 +5,10 @@ public import HTTPDNSPrimitives
 
 /// The providers and settings for the names of one pattern.
 public struct HTTPDNSRoute: Hashable, Sendable {
-    /// The behavior when no provider has a usable answer.
+    /// The behavior when no provider has a usable answer. The raw values are the words of the configuration file.
     public enum Fallback: String, Hashable, Sendable {
         /// The request fails: fail closed.
-        case off
+        case off = "none"
         /// The system resolver is queried.
         ///
         /// - While all providers are in back-off after failures, it is queried immediately.

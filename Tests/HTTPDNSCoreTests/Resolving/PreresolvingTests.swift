@@ -73,10 +73,7 @@ struct PreresolvingTests {
     func switchedOff() async throws {
         let fixture = try ResolverFixture(batchLimit: 5)
         let names = try names(5)
-        for name in names {
-            try fixture.say(["203.0.113.1"], about: name.description)
-            fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: name)
-        }
+        for name in names { fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: name) }
         fixture.provider.answer(.failure(.unavailable), for: names[0])
         fixture.provider.hold()
         async let failures = fixture.resolver.preresolve(names)
@@ -88,7 +85,7 @@ struct PreresolvingTests {
     }
 
     /// One is left out, one denied.
-    @Test("A name that its batch left open is queried alone, at other providers too")
+    @Test("A name that its batch left open gets its own lookup, at other providers too")
     func leftOpen() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"], batchLimit: 5) {
             $0.routes[0].wantsSecondOpinion = true
@@ -149,6 +146,37 @@ struct PreresolvingTests {
         fixture.time.advance(by: .seconds(1))
         fixture.time.advance(by: .seconds(2))
         #expect(await failures.isEmpty)
+    }
+
+    @Test("A canceled batch leaves a lookup alone that has its own query", .timeLimit(.minutes(1)))
+    func cancels() async throws {
+        let (fixture, names) = try silentBatch()
+        fixture.system.hold()
+        var listener = fixture.resolver.listener
+        let batch = Task { await fixture.resolver.preresolve(names) }
+        await fixture.provider.queries(atLeast: 1)
+        let one = Task { try await fixture.resolve("n3.test") { $0.timeLimit = .seconds(1) } }
+        await fixture.time.sleepers(atLeast: 3)
+        fixture.time.advance(by: .milliseconds(500))
+        await fixture.system.questions(atLeast: 1)
+        one.cancel()
+        _ = await one.result
+        batch.cancel()
+        _ = await batch.value
+        fixture.system.release()
+        await listener.wait(for: .answered)
+        #expect(try fixture.immediate("n3.test")?.source == .system)
+    }
+
+    @Test("A provider without batches is queried for each name, within its limit")
+    func singles() async throws {
+        let fixture = try ResolverFixture {
+            $0.providerLimits = ["doh": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 3)]
+        }
+        let names = try names(50)
+        for name in names { try fixture.say(["203.0.113.1"], about: name.description) }
+        #expect(await fixture.resolver.preresolve(names).isEmpty)
+        #expect(fixture.provider.queries.count == 50 && fixture.provider.peakInFlight <= 3)
     }
 
     @Test("A batch leaves the system resolver its share of the time", .timeLimit(.minutes(10)))

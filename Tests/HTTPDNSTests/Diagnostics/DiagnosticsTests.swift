@@ -179,5 +179,7 @@ struct DiagnosticsTests {
         #expect(try JSONDecoder().decode(HTTPDNSClient.Status.self, from: data) == diagnostics)
         #expect(!String(decoding: data, as: UTF8.self).contains("://"))
         #expect(diagnostics.version == 1)
+        // The word of the file, and not the name in code.
+        #expect(diagnostics.routes.first?.fallback == "none")
     }
 }

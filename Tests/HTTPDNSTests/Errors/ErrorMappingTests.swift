@@ -195,6 +195,7 @@ struct ErrorMappingTests {
         var bad: [HTTPDNSClient.Configuration] = []
         for change: (inout HTTPDNSClient.Configuration) -> Void in [
             { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.connections.maximumIdle = 0 },
+            { $0.retryBudget.percent = -1 }, { $0.retryBudget.perSecond = 100_001 },
             { $0.trustRoots = .file("/nowhere/ca.pem") }, { $0.maximumRequestsInFlight = 0 },
             { $0.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: "/nowhere/client.pem") },
             { $0.resolver.routes = [HTTPDNSRoute(.any, .providers(["nobody"], fallback: .off))] },
@@ -207,6 +208,6 @@ struct ErrorMappingTests {
             let error = await clientError { try await HTTPDNSClient(configuration: configuration) }
             #expect(error?.code == .configuration && error?.phase == .configuration)
         }
-        #expect(bad.count == 7)
+        #expect(bad.count == 9)
     }
 }
