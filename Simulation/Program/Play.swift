@@ -456,9 +456,9 @@ private final class WorldRun: @unchecked Sendable {
             body: body(of: call)
         )
         if call.hasSecret { request.headerFields[.authorization] = "Bearer secret-\(call.name)" }
-        if let timeout = call.timeout { request.options.timeout = HTTPDNSClient.TimeLimit(timeout) }
+        if let timeout = call.timeout { request.changeOptions { $0.timeouts.total = timeout } }
         var ways = Draw(stage.seed, "ways \(call.number)")
-        if call.isPost, ways.happens(15) { request.options.continueTimeout = .milliseconds(50) }
+        if call.isPost, ways.happens(15) { request.changeOptions { $0.continueTimeout = .milliseconds(50) } }
         if ways.happens(5) {
             let (resource, path) = (call.resource, "/a\(call.resource)")
             request.onInterimResponse = { interim in

@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
     /// The time limit of a blocking call when neither the request nor the client has one, because waiting for ever is
-    /// useless. It is the default of ``Configuration/Timeouts/responseHead``.
+    /// useless. It is the default of ``Timeouts/responseHead``.
     private static let longestWait = Duration.seconds(60)
     /// The time after the call's deadline for which the thread waits for the error that names the phase.
     private static let grace = Duration.seconds(1)
@@ -31,16 +31,13 @@ extension HTTPDNSClient {
         upTo limit: HTTPDNSByteCount = .mebibytes(16)
     ) throws -> HTTPDNSClient.Response.Collected {
         guard !BlockingCallGuard.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
-        let timeLimit = HTTPDNSClient.TimeLimit(
-            pipeline.time(request.options.timeout).limit ?? HTTPDNSClient.longestWait
-        )
-        let time = pipeline.time(timeLimit)
-        var request = request
-        request.options.timeout = timeLimit
+        var request = pipeline.resolved(request)
+        request.changeOptions { $0.timeouts.total = $0.timeouts.total ?? HTTPDNSClient.longestWait }
+        let time = CallTime(request.options)
         let outcome = Monitor<Result<HTTPDNSClient.Response.Collected, any Error>?>(nil)
         let task = Task(executorPreference: threads.blocking) { [self, request] in
             let result = await CallWork.$executor.withValue(threads.blocking) {
-                await self.result(of: request, upTo: limit)
+                await Self.result(upTo: limit) { try await self.pipeline.call(request, within: time) }
             }
             outcome.change { $0 = result }
         }

@@ -35,7 +35,7 @@ extension HTTPDNSClient {
     ) -> HTTPDNSClient.PendingCall {
         HTTPDNSClient.PendingCall(
             Task { [self] in
-                let result = await result(of: request, upTo: limit)
+                let result = await Self.result(upTo: limit) { try await execute(request) }
                 if let deliver {
                     deliver { completion(result) }
                 } else {
@@ -45,11 +45,12 @@ extension HTTPDNSClient {
         )
     }
 
-    func result(of request: HTTPDNSClient.Request, upTo limit: HTTPDNSByteCount) async -> Result<
-        HTTPDNSClient.Response.Collected, any Error
-    > {
+    static func result(
+        upTo limit: HTTPDNSByteCount,
+        of call: () async throws -> HTTPDNSClient.Response
+    ) async -> Result<HTTPDNSClient.Response.Collected, any Error> {
         do {
-            return .success(try await HTTPDNSClient.Response.Collected(execute(request), upTo: limit))
+            return .success(try await HTTPDNSClient.Response.Collected(call(), upTo: limit))
         } catch {
             return .failure(error)
         }

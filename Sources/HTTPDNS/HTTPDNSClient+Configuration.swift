@@ -10,31 +10,15 @@ public import Logging
 
 extension HTTPDNSClient {
     /// The settings of a client.
+    @dynamicMemberLookup
     public struct Configuration: Sendable {
-        /// The time limits of the phases of a call; nil means none. Each must be positive.
-        public struct Timeouts: Hashable, Sendable {
-            /// The time until the TCP connection is established.
-            public var connect: Duration? = .seconds(5)
-            /// The time from the TCP connection until the TLS handshake is complete.
-            public var tls: Duration? = .seconds(5)
-            /// The time from the last byte of the request to the first byte of the response. Interim responses (1xx) do
-            /// not count.
-            public var firstByte: Duration? = .seconds(30)
-            /// The time between two reads of the response, or between two writes of the request body. The caller's own
-            /// pauses do not count: a response body that is not read, or a stream that has no bytes yet.
-            public var idle: Duration? = .seconds(30)
-            /// The time from the start of a call to the last line of its response head. It includes resolving, waiting
-            /// for a connection, redirects and retries.
-            ///
-            /// While a request body is sent, ``idle`` is the limit, and this time starts again after it. A request with
-            /// a limit of its own (``HTTPDNSClient/Request/Options/timeout``) uses that limit instead.
-            public var responseHead: Duration? = .seconds(60)
-            /// The time for the whole call with its body, resolving included. It also ends streams and long downloads,
-            /// so there is none by default.
-            public var total: Duration?
-
-            /// Creates the defaults.
-            public init() {}
+        /// The settings that a call can change for itself. Each of their members is one of this value, too:
+        /// `configuration.redirects = .off`.
+        public var options = HTTPDNSClient.Options()
+        /// A member of ``options``.
+        public subscript<Value>(dynamicMember path: WritableKeyPath<HTTPDNSClient.Options, Value>) -> Value {
+            _read { yield options[keyPath: path] }
+            _modify { yield &options[keyPath: path] }
         }
 
         /// The settings for making and keeping connections.
@@ -188,8 +172,6 @@ extension HTTPDNSClient {
         ///
         /// Each set of settings has its own loop, connections and TLS sessions.
         public var trustByHost: [HTTPDNSRoute.Pattern: HTTPDNSTrust] = [:]
-        /// The time limits of the phases of a call.
-        public var timeouts = Timeouts()
         /// The header fields that are added to requests without a field of the same name, such as `User-Agent`.
         public var headers = HTTPDNSClient.Configuration.DefaultHeaders()
         /// A closure that computes further header fields for each hop. It runs in the caller's task or a child of it,
@@ -207,48 +189,26 @@ extension HTTPDNSClient {
         /// it has and whatever redirect leads there. A request with an `Authorization` field of its own, or with user
         /// information in its URL, uses none.
         public var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
-        /// The redirects that are followed; ``HTTPDNSClient/Request/Options/redirects`` overrides them for one request.
-        public var redirects = HTTPDNSClient.RedirectPolicy()
         /// A closure that is called before each redirect is followed; nil means that the policy decides alone. It can
         /// allow the redirect, refuse it or send another request. It runs in the caller's task or a child of it, never
         /// on the loop thread. An error that it throws fails the call with
         /// ``HTTPDNSClientError/Code/interceptorFailed``.
         public var redirectHook:
             (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
-        /// The retry policy; ``HTTPDNSClient/Request/Options/retries`` overrides it for one request. The default is no
-        /// retries.
-        public var retries = HTTPDNSClient.RetryPolicy.off
         /// The budget that all retries of the client share, whatever the policy of their requests.
         public var retryBudget = HTTPDNSClient.RetryPolicy.Budget()
-        /// Whether calls with identical GET or HEAD requests in flight share one request
-        /// (<doc:SendingRequests#Identical-reads-in-flight>); ``HTTPDNSClient/Request/Options/mergesIdenticalReads``
-        /// overrides it. Leave it off when network interceptors or ``computedHeaders`` add something for one caller only.
-        public var mergesIdenticalReads = false
         /// The rule that decides whether the client has cookies, and where they are kept. The default is no cookies.
         /// ``HTTPDNSClient/Request/Options/usesCookies`` switches them off for one request.
         ///
         /// The jar's cookies are added to each hop whose request has no `Cookie` field of its own, and the `Set-Cookie`
         /// fields of each response are stored, also those of redirects and of responses that are retried.
         public var cookies = HTTPDNSClient.Configuration.Cookies.off
-        /// The rules that choose the proxy; ``HTTPDNSClient/Request/Options/proxy`` overrides them for one request. The
-        /// environment is read only when these rules say so. Queries to providers do not use it.
-        public var proxy = HTTPDNSClient.Proxy.Rules.off
-        /// The path of a Unix socket, at most 107 bytes, for all requests without a proxy or socket of their own. Nil
-        /// means that requests go to addresses. With a socket the rewriter does nothing.
-        public var unixSocket: String?
-        /// The networks that requests may reach; ``HTTPDNSClient/Request/Options/reachableNetworks`` overrides them for
-        /// one request.
-        public var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
         /// The network interface or address of this machine that connections are bound to, also those to a proxy. Nil
         /// means that the system chooses.
         public var localSource: HTTPDNSClient.Configuration.LocalSource?
-        /// The longest response body after decoding; nil means no limit. It also stops a decompression bomb.
-        public var maximumResponseBody: HTTPDNSByteCount?
         /// The bytes of bodies per second that all requests of the client share, besides the limit of each request,
         /// ``HTTPDNSClient/Request/Options/bandwidth``.
         public var bandwidth = HTTPDNSClient.Bandwidth()
-        /// The HTTP versions allowed.
-        public var versions: HTTPDNSClient.AllowedVersions = .automatic
         /// The maximum number of requests in flight, at least 1. A request is in flight until the last byte of its
         /// response. One more request fails immediately with ``HTTPDNSClientError/Code/limitReached``, and nothing of
         /// it was sent.
@@ -325,17 +285,7 @@ extension HTTPDNSClient.Configuration {
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
-        let limits = [
-            ("connect", timeouts.connect), ("tls", timeouts.tls), ("firstByte", timeouts.firstByte),
-            ("idle", timeouts.idle), ("responseHead", timeouts.responseHead), ("total", timeouts.total),
-        ]
-        for (name, limit) in limits {
-            guard let limit, limit <= .zero else { continue }
-            throw .configuration(
-                "timeouts.\(name) is \(limit.shortText), and nothing happens in that time",
-                hint: "give a positive duration, or nil for no limit"
-            )
-        }
+        if let total = options.timeouts.total, total <= .zero { throw .unusable(total, timeout: "total") }
         try connections.validate()
         guard trustByHost[.any] == nil else {
             throw .configuration(
@@ -352,13 +302,9 @@ extension HTTPDNSClient.Configuration {
         try headers.validate()
         try validateCredentials()
         try cookies.validate()
-        try redirects.validate()
-        try retries.validate()
+        try options.validate()
         try retryBudget.validate()
         try bandwidth.validate()
-        if versions == .inherited {
-            throw .inheritedInSettings("versions", instead: ".automatic is the default")
-        }
         try validateEgress()
         try SchemeHandlers.validate(schemeHandlers.keys)
         for trust in [trust] + trustByHost.values {

@@ -12,7 +12,7 @@ internal import Logging
 ///
 /// ```swift
 /// let client = try await HTTPDNSClient()
-/// let response = try await client.get("https://img.shop.example/a.jpg", timeout: .seconds(2))
+/// let response = try await client.get("https://img.shop.example/a.jpg") { $0.timeouts.total = .seconds(2) }
 /// let picture = try await response.body.collect(upTo: .mebibytes(4))
 /// try await client.shutdown()
 /// ```
@@ -182,15 +182,15 @@ public final class HTTPDNSClient: Sendable {
     /// Sends a request and returns when its response head has arrived.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func execute(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response {
-        try await pipeline.call(request)
+        try await pipeline.call(request.beginningCall)
     }
 
     /// Sends a request that a rewriter, of this client or another, has already rewritten. While its tag is valid the
     /// request goes to the tag's addresses without a query to any provider; after that it is rewritten again.
     ///
     /// Another client's addresses must pass this client's address policy, and all addresses its
-    /// ``Configuration/reachableNetworks``. Options for the rewriting (`addresses`, `families`, `hostHeader`,
-    /// `reachableNetworks`) are those of the first rewriting, unless `options` has its own. The tag does not count when
+    /// ``Options/reachableNetworks``. Options for the rewriting (`addresses`, `families`, `hostHeader`,
+    /// `reachableNetworks`) are those of the first rewriting, unless `change` sets them. The tag does not count when
     /// other addresses are requested, or when the rewriter of this client is switched off.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func execute(
@@ -198,43 +198,32 @@ public final class HTTPDNSClient: Sendable {
         method: HTTPRequest.Method = .get,
         headerFields: HTTPFields = [:],
         body: HTTPDNSClient.Request.Body = .none,
-        options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
+        _ change: HTTPDNSClient.Request.Options.Change? = nil
     ) async throws -> HTTPDNSClient.Response {
         let content = rewritten.content
-        var options = options
-        if options.addresses == .automatic { options.addresses = content.addresses }
-        options.families = options.families ?? content.families
-        options.hostHeader = options.hostHeader ?? content.hostHeader
-        options.reachableNetworks = options.reachableNetworks.narrowed(by: content.reachableNetworks)
         let request = HTTPDNSClient.Request(
             method: method,
             url: content.originalText,
             headerFields: headerFields,
-            body: body,
-            options: options
-        )
+            body: body
+        ) { options in
+            options.addresses = content.addresses
+            options.families = content.families
+            options.hostHeader = content.hostHeader
+            change?(&options)
+            options.reachableNetworks = options.reachableNetworks.narrowed(by: content.reachableNetworks)
+        }
         return try await pipeline.call(request, carrying: rewritten)
     }
 
     /// Runs the rewriter alone: it resolves, and sends nothing to the origin. Interceptors do not run. The result has
     /// no addresses for a proxy that resolves names, or for a Unix socket, because there is nothing to resolve.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func rewrite(_ url: String, options: HTTPDNSClient.Request.Options) async throws
+    public func rewrite(_ url: String, _ change: HTTPDNSClient.Request.Options.Change? = nil) async throws
         -> HTTPDNSRewriter.RewrittenRequest
     {
-        let deadline = options.timeout.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
-        return try await rewrite(HTTPDNSClient.Request(url: url, options: options), deadline: deadline)
-    }
-
-    /// Runs the rewriter alone, as ``rewrite(_:options:)`` does, with the default options.
-    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func rewrite(_ url: String) async throws -> HTTPDNSRewriter.RewrittenRequest {
-        try await rewrite(HTTPDNSClient.Request(url: url), deadline: nil)
-    }
-
-    private func rewrite(_ request: HTTPDNSClient.Request, deadline: MonotonicTime?) async throws
-        -> HTTPDNSRewriter.RewrittenRequest
-    {
+        let request = resolved(HTTPDNSClient.Request(url: url, change))
+        let deadline = CallTime(request.options).deadline
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
         let rewritten: HTTPDNSRewriter.RewrittenRequest
@@ -251,11 +240,14 @@ public final class HTTPDNSClient: Sendable {
         return try pipeline.limited(rewritten, to: networks, for: request, by: egressChoice)
     }
 
+    /// Returns a request with the options of a call that starts now.
+    package func resolved(_ request: HTTPDNSClient.Request) -> HTTPDNSClient.Request { pipeline.resolved(request) }
+
     /// Returns the proxy or Unix socket that a rewritten request goes through.
     /// - Throws: ``HTTPDNSClientError``.
     package func egressChoice(
         of rewritten: HTTPDNSRewriter.RewrittenRequest,
-        options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
+        options: HTTPDNSClient.Request.Options
     ) throws(HTTPDNSClientError) -> EgressChoice {
         let request = HTTPDNSClient.Request(url: rewritten.originalURL, options: options)
         return try pipeline.egress.choice(of: request, for: rewritten.content.url)
@@ -266,12 +258,13 @@ public final class HTTPDNSClient: Sendable {
     public func resolve(
         _ host: String,
         port: UInt16 = 443,
-        options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
+        _ change: HTTPDNSClient.Request.Options.Change? = nil
     ) async throws -> HTTPDNSResolver.Resolution {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
+        let options = resolved(HTTPDNSClient.Request(url: "", change)).options
         let question = try rewriter.question(about: HTTPDNSRewriter.host(host), port: port, options: options)
-        let deadline = options.timeout.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
+        let deadline = CallTime(options).deadline
         var resolution = try await rewriter.resolve(question, deadline: deadline)
         let networks = pipeline.clientNetworks.narrowed(by: options.reachableNetworks)
         if networks != .any {

@@ -29,7 +29,7 @@ extension HTTPDNSClient.Request {
     /// | `allHTTPHeaderFields` | the header fields; `Host` becomes ``HTTPDNS/HTTPDNSClient/Request/Options/hostHeader`` |
     /// | `httpBody` | the body, which can be sent again |
     /// | `httpBodyStream` | the body, which is sent once. A `Content-Length` field is its length |
-    /// | `timeoutInterval` | ``HTTPDNS/HTTPDNSClient/Request/Options/timeout``: the time for the call with its body |
+    /// | `timeoutInterval` | ``HTTPDNS/HTTPDNSClient/Timeouts/total``: the time for the call with its body |
     /// | `httpShouldHandleCookies` | ``HTTPDNS/HTTPDNSClient/Request/Options/usesCookies`` |
     /// | `cachePolicy` | a `Cache-Control` field, unless the request has one |
     /// | the rest | ignored |
@@ -39,7 +39,8 @@ extension HTTPDNSClient.Request {
     /// `only-if-cached, max-stale`. A client without a response cache sends all of them to the server.
     ///
     /// A `timeoutInterval` of 60 s, which is the default of Foundation, of 0 or less, and one above 10^10 s (317 years) mean the
-    /// limits of the client. Foundation counts the interval between two packets; the client counts the whole call.
+    /// limits of the client. Foundation counts the interval between two packets; the client counts the whole call,
+    /// and then has no ``HTTPDNS/HTTPDNSClient/Timeouts/responseHead``.
     ///
     /// The stream belongs to the request from now on. It is opened, read and closed on a thread of its own while the request is
     /// sent, so that it may block. An error of the stream fails the request with
@@ -61,7 +62,7 @@ extension HTTPDNSClient.Request {
         var length: Int64?
         for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
             switch name.lowercased() {
-            case "host": options.hostHeader = value
+            case "host": changeOptions { $0.hostHeader = value }
             // The client sends the length of the body itself.
             case "content-length": length = try HTTPDNSClient.Request.length(value)
             default: headerFields.append(try HTTPDNSClient.Request.field(name, value))
@@ -76,8 +77,13 @@ extension HTTPDNSClient.Request {
             body = .stream(length: length, InputStreamChunks(stream))
         }
         let interval = request.timeoutInterval
-        if interval > 0, interval <= 1e10, interval != 60 { options.timeout = .seconds(interval) }
-        if !request.httpShouldHandleCookies { options.usesCookies = false }
+        if interval > 0, interval <= 1e10, interval != 60 {
+            changeOptions {
+                $0.timeouts.total = .seconds(interval)
+                $0.timeouts.responseHead = nil
+            }
+        }
+        if !request.httpShouldHandleCookies { changeOptions { $0.usesCookies = false } }
     }
 
     private static func field(_ name: String, _ value: String) throws(HTTPDNSClientError) -> HTTPField {

@@ -63,15 +63,13 @@ extension HTTPDNSTransfer {
 extension HTTPDNSTransfer {
     /// The HTTP versions that a transfer may use.
     public struct AllowedVersions: Hashable, Sendable, CustomStringConvertible {
-        /// The choices. A transfer treats `inherited` as `automatic`: the client replaces it before.
+        /// The choices.
         package enum Kind: Hashable, Sendable {
-            case inherited, automatic, http1Only, http10Only, http2Only
+            case automatic, http1Only, http10Only, http2Only
         }
 
         package let kind: Kind
 
-        /// The client's choice, its `versions`: the default of a request's options. A client's own settings refuse this value.
-        public static let inherited = HTTPDNSTransfer.AllowedVersions(kind: .inherited)
         /// HTTP/2 if TLS negotiates it (ALPN), else HTTP/1.1. Clear-text requests use HTTP/1.1.
         public static let automatic = HTTPDNSTransfer.AllowedVersions(kind: .automatic)
         /// HTTP/1.1 only.
@@ -86,8 +84,6 @@ extension HTTPDNSTransfer {
 
         /// The name of the choice, such as `http1Only`.
         public var description: String { "\(kind)" }
-
-        package var isInherited: Bool { kind == .inherited }
     }
 }
 

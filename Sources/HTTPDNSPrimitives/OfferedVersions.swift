@@ -49,7 +49,7 @@ package struct OfferedVersions: Hashable, Sendable {
         // HTTP/1.0 has no identifier of its own in records.
         case .http1Only, .http10Only: any.contains(.http1) ? requested : nil
         case .http2Only: any.contains(.http2) ? requested : nil
-        case .automatic, .inherited:
+        case .automatic:
             switch preferred {
             case .http1: .http1Only
             case .http2: .http2Only

@@ -74,7 +74,7 @@ enum FlagHint {
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
 
-    /// Returns whether a text has the name of a declaration: `trustRoots`, `options.timeout`, `.off`, `reload(_:)`, `Proxy.Rules`.
+    /// Returns whether a text has the name of a declaration: `trustRoots`, `timeouts.total`, `.off`, `reload(_:)`, `Proxy.Rules`.
     static func namesSetting(_ text: some StringProtocol) -> Bool {
         let word = /\b[a-z][a-z0-9]*[A-Z]\w*|\b[A-Z]\w*\.[a-zA-Z]\w*|(?:^|[\s(])\.[a-z]\w*|\w\(_?\w*:?\)/
         let member =

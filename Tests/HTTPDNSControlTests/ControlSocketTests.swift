@@ -58,7 +58,8 @@ struct ControlSocketTests {
         let call = try rig.call()
         #expect(try await call.ask(ControlRequest(.records(.init()))).records == .init(calls: [], last: nil, stored: 0))
         let server = try RawServer(.serve("hello"))
-        _ = try await rig.client.get("http://map.test:\(server.port)/?token=s3same", connectTo: ["127.0.0.1"])
+        let url = "http://map.test:\(server.port)/?token=s3same"
+        _ = try await rig.client.get(url) { $0.addresses = .only(["127.0.0.1"]) }
         let records = try #require(try await call.ask(ControlRequest(.records(.init()))).records)
         #expect(records.calls == monitor.records && records.stored == 1 && records.calls.count == 1)
         #expect(records.last == monitor.records.first?.callID)

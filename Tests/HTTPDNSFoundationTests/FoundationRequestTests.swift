@@ -77,14 +77,14 @@ struct FoundationRequestTests {
     @Test(
         "The interval limits the call, and Foundation's default is the client's limit",
         arguments: [
-            (2.5, HTTPDNSClient.TimeLimit.seconds(2.5)), (60, .inherited), (0, .inherited), (.infinity, .inherited),
-            (-1, .inherited), (.nan, .inherited), (.greatestFiniteMagnitude, .inherited), (1e11, .inherited),
-            (1e10, .seconds(10_000_000_000)),
-        ]
+            (2.5, .milliseconds(2500)), (60, nil), (0, nil), (.infinity, nil), (-1, nil), (.nan, nil),
+            (.greatestFiniteMagnitude, nil), (1e11, nil), (1e10, .seconds(10_000_000_000)),
+        ] as [(TimeInterval, Duration?)]
     )
-    func timeout(interval: TimeInterval, limit: HTTPDNSClient.TimeLimit) throws {
-        let request = try HTTPDNSClient.Request(Self.request { $0.timeoutInterval = interval })
-        #expect(request.options.timeout == limit)
+    func timeout(interval: TimeInterval, limit: Duration?) throws {
+        let timeouts = try HTTPDNSClient.Request(Self.request { $0.timeoutInterval = interval }).options.timeouts
+        #expect(timeouts.total == limit)
+        #expect(timeouts.responseHead == (limit == nil ? HTTPDNSClient.Timeouts().responseHead : nil))
     }
 
     @Test("A request that cannot be sent is refused with the reason", arguments: ["url", "method", "name", "length"])

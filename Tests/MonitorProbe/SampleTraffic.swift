@@ -95,15 +95,11 @@ struct SampleTraffic {
         order.headerFields[.contentType] = "application/json"
         await call(order)
         guard number == 1 else { return }
-        var status = Request(url: url("pay.wild.test", "/status/503"))
-        status.options.retries = .standard
-        await call(status)
+        await call(Request(url: url("pay.wild.test", "/status/503")) { $0.retries = .standard })
     }
 
     private func slow() async {
-        var request = Request(url: url("api.shop.test", "/stall/2"))
-        request.options.timeout = .milliseconds(400)
-        await call(request)
+        await call(Request(url: url("api.shop.test", "/stall/2")) { $0.timeouts.total = .milliseconds(400) })
     }
 }
 

@@ -19,6 +19,6 @@ var configuration = HTTPDNSClient.Configuration()
 configuration.resolver.providers = [try HTTPDNSAlibabaProvider(settings)]
 configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["alibaba"], fallback: .system))]
 let client = try await HTTPDNSClient(configuration: configuration)
-let response = try await client.get("https://www.example.com/", timeout: .seconds(2))
+let response = try await client.get("https://www.example.com/") { $0.timeouts.total = .seconds(2) }
 print(response.status, response.destination)
 try await client.shutdown(drainingFor: .seconds(5))

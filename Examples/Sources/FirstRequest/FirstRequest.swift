@@ -19,7 +19,7 @@ struct FirstRequest {
         }
         let client = try await HTTPDNSClient(configuration: .file(file))
         do {
-            let response = try await client.get(url, timeout: .seconds(2))
+            let response = try await client.get(url) { $0.timeouts.total = .seconds(2) }
             print(response.status, response.destination)
             let body = try await response.body.collect(upTo: .mebibytes(4))
             print("\(body.count) bytes")
@@ -36,14 +36,17 @@ struct FirstRequest {
     /// Tries an address with one request, and gives it to everyone when that went well.
     static func move(_ url: String, to address: String, client: HTTPDNSClient) async throws {
         // This request only: Host, SNI and certificate check stay those of the name.
-        let probe = try await client.get(url, connectTo: [HTTPDNSClient.Request.Target(address)], timeout: .seconds(2))
+        let probe = try await client.get(url) {
+            $0.addresses = .only([HTTPDNSClient.Request.Target(address)])
+            $0.timeouts.total = .seconds(2)
+        }
         print("probe:", probe.status, probe.destination)
         _ = try await probe.body.collect(upTo: .mebibytes(4))
 
         guard let host = probe.exchanges.last?.request.serverName else { return }
         // Atomic: the next request goes there, transfers in flight finish where they are.
         let generation = try client.mappings.apply { $0[host] = .addresses([address]) }
-        let moved = try await client.get(url, timeout: .seconds(2))
+        let moved = try await client.get(url) { $0.timeouts.total = .seconds(2) }
         print("generation \(generation):", moved.status, moved.destination)
         _ = try await moved.body.collect(upTo: .mebibytes(4))
     }

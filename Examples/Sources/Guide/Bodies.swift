@@ -68,9 +68,7 @@ enum Bodies {
     }
 
     static func bandwidth(_ client: HTTPDNSClient) async throws {
-        var backup = HTTPDNSClient.Request(url: "https://img.shop.example/big.iso")
-        backup.options.bandwidth.receiving = .kibibytes(128)
-        let slow = try await client.execute(backup)
+        let slow = try await client.get("https://img.shop.example/big.iso") { $0.bandwidth.receiving = .kibibytes(128) }
         for try await _ in slow.body {}
         print(slow.body.summary?.bytesPerSecond ?? 0)
     }
@@ -79,8 +77,9 @@ enum Bodies {
         let download = try await client.download(
             "https://img.shop.example/big.iso",
             to: "/var/lib/app/big.iso",
-            timeout: .seconds(600)
-        ) { progress in print(progress.fraction ?? 0) }
+            progress: { progress in print(progress.fraction ?? 0) },
+            { $0.timeouts.total = .seconds(600) }
+        )
         print(download.bytes, download.path)
 
         let resumed = try await client.download(

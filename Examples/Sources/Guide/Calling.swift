@@ -15,10 +15,10 @@ enum Calling {
     }
 
     static func urgent(_ client: HTTPDNSClient) async throws {
-        var request = HTTPDNSClient.Request(url: "https://pay.shop.example/v1/charge")
-        request.options.priority = .high
-        request.options.timeout = .milliseconds(300)
-        let response = try await client.execute(request)
+        let response = try await client.get("https://pay.shop.example/v1/charge") {
+            $0.priority = .high
+            $0.timeouts.total = .milliseconds(300)
+        }
         print(response.status)
     }
 

@@ -19,7 +19,7 @@ struct Canary: HTTPDNSClient.Interceptor {
             return try await next(request, context)
         }
         var request = request
-        request.options.addresses = .only([target])
+        request.changeOptions { $0.addresses = .only([target]) }
         return try await next(request, context)
     }
 }

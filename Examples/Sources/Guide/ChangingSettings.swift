@@ -36,10 +36,9 @@ enum ChangingSettings {
         settings.resolver.routes += [shadow, quarter]
     }
 
-    static func place(_ client: HTTPDNSClient, user: String) async throws -> HTTPDNSRewriter.RewrittenRequest {
-        var options = HTTPDNSClient.Request.Options()
-        options.rolloutKey = user
-        return try await client.rewrite("https://img.shop.example/a.jpg", options: options)
+    static func place(_ client: HTTPDNSClient, user: String) async throws -> HTTPResponse.Status {
+        let response = try await client.get("https://img.shop.example/a.jpg") { $0.rolloutKey = user }
+        return response.status
     }
 
     static func lastResort(_ client: HTTPDNSClient) throws {

@@ -17,11 +17,10 @@ enum Cookbook {
 
     static func moveHost(_ client: HTTPDNSClient) async throws {
         // One request to the new address first. TLS still checks the name img.shop.example.
-        let probe = try await client.get(
-            "https://img.shop.example/health",
-            connectTo: ["203.0.113.9"],
-            timeout: .seconds(2)
-        )
+        let probe = try await client.get("https://img.shop.example/health") {
+            $0.addresses = .only(["203.0.113.9"])
+            $0.timeouts.total = .seconds(2)
+        }
         guard probe.status == .ok else { return }
 
         // The next request of this client uses the new address.
@@ -41,7 +40,7 @@ enum Cookbook {
     static func canary(_ client: HTTPDNSClient) async throws {
         try client.mappings.apply { $0["api.shop.example"] = .weighted(["203.0.113.8": 95, "203.0.113.9": 5]) }
 
-        let response = try await client.get("https://api.shop.example/v1/items", timeout: .seconds(2))
+        let response = try await client.get("https://api.shop.example/v1/items") { $0.timeouts.total = .seconds(2) }
         if let exchange = response.exchanges.last { print(exchange.remote, exchange.status) }
 
         // The end of the canary: the rule of the configuration file counts again.
@@ -92,7 +91,7 @@ enum Cookbook {
     }
 
     static func explain(_ client: HTTPDNSClient) async throws {
-        let response = try await client.get("https://img.shop.example/a.jpg", timeout: .seconds(2))
+        let response = try await client.get("https://img.shop.example/a.jpg") { $0.timeouts.total = .seconds(2) }
         print(response.destination)
         for exchange in response.exchanges {
             let resolution = exchange.request.resolution
@@ -121,13 +120,12 @@ enum Cookbook {
     }
 
     static func untrustedRequest(_ client: HTTPDNSClient, urlFromTheUser: String) async throws -> [UInt8]? {
-        var request = HTTPDNSClient.Request(url: urlFromTheUser)
-        request.options.reachableNetworks = .publicInternet
-        request.options.redirects = .off
-        request.options.timeout = .seconds(5)
-
         do {
-            let response = try await client.execute(request)
+            let response = try await client.get(urlFromTheUser) {
+                $0.reachableNetworks = .publicInternet
+                $0.redirects = .off
+                $0.timeouts.total = .seconds(5)
+            }
             return try await response.body.collect(upTo: .mebibytes(1))
         } catch let error as HTTPDNSClientError where error.code == .policyRefused || error.code == .invalidURL {
             print(error)  // the URL leads somewhere that this client may not reach
@@ -140,7 +138,7 @@ extension Cookbook {
     static func untrustedDelivery(_ client: HTTPDNSClient, urlFromTheUser: String) async throws {
         var delivery = HTTPDNSClient.Request(method: .post, url: urlFromTheUser, body: .text(#"{"event":"paid"}"#))
         delivery.headerFields[.contentType] = "application/json"
-        delivery.options.redirects = .off  // a 307 or 308 would send the body to another server
+        delivery.changeOptions { $0.redirects = .off }  // a 307 or 308 would send the body to another server
         let response = try await client.execute(delivery)
         print(response.status)
     }

@@ -21,8 +21,9 @@ enum Errors {
     static func limits(_ configuration: inout HTTPDNSClient.Configuration) -> HTTPDNSClient.Request {
         configuration.timeouts.total = .seconds(30)
 
-        var export = HTTPDNSClient.Request(url: "https://img.shop.example/export")
-        export.options.timeout = .unlimited  // as long as bytes arrive
+        let export = HTTPDNSClient.Request(url: "https://img.shop.example/export") {
+            $0.timeouts.total = nil  // as long as bytes arrive
+        }
 
         return export
     }

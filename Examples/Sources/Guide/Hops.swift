@@ -15,12 +15,12 @@ enum Hops {
         }
     }
 
-    static func oneRequest(_ client: HTTPDNSClient, token: String) async throws {
-        var request = HTTPDNSClient.Request(url: "https://img.shop.example/old.jpg")
-        request.options.redirects = .off
-        let moved = try await client.execute(request)
+    static func moved(_ client: HTTPDNSClient) async throws {
+        let moved = try await client.get("https://img.shop.example/old.jpg") { $0.redirects = .off }
         print(moved.status, moved.headerFields[.location] ?? "-")
+    }
 
+    static func secret(_ request: inout HTTPDNSClient.Request, token: String) {
         var field = HTTPField(name: .userAgent, value: token)
         field.indexingStrategy = .disallow
         request.headerFields.append(field)
@@ -33,9 +33,7 @@ enum Hops {
     }
 
     static func patient(_ request: inout HTTPDNSClient.Request) {
-        var patient = HTTPDNSClient.RetryPolicy.off
-        patient.networkWait = .seconds(30)
-        request.options.retries = patient
+        request.changeOptions { $0.retries.networkWait = .seconds(30) }
     }
 
     static func payment(_ client: HTTPDNSClient, key: String, charge: [UInt8]) async throws {

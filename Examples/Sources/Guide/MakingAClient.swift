@@ -8,7 +8,7 @@ import HTTPDNSConfiguration
 enum MakingAClient {
     static func smallest() async throws -> [UInt8] {
         let client = try await HTTPDNSClient()
-        let response = try await client.get("https://img.shop.example/a.jpg", timeout: .seconds(2))
+        let response = try await client.get("https://img.shop.example/a.jpg") { $0.timeouts.total = .seconds(2) }
         let picture = try await response.body.collect(upTo: .mebibytes(4))
         try await client.shutdown()
 

@@ -10,11 +10,9 @@ enum Migration {
         configuration.timeouts.connect = .seconds(2)
         let client = try await HTTPDNSClient(configuration: configuration)
 
-        let response = try await client.get(
-            "https://img.shop.example/a.jpg",
-            headerFields: [.accept: "image/jpeg"],
-            timeout: .seconds(5)
-        )
+        let response = try await client.get("https://img.shop.example/a.jpg", headerFields: [.accept: "image/jpeg"]) {
+            $0.timeouts.total = .seconds(5)
+        }
         let picture = try await response.body.collect(upTo: .mebibytes(4))
 
         try await client.shutdown()
@@ -26,11 +24,9 @@ enum Migration {
     struct Receipt: Codable { var number: String }
 
     static func post(_ client: HTTPDNSClient, charge: Charge) async throws -> Receipt {
-        let response = try await client.post(
-            "https://pay.shop.example/v1/charge",
-            json: charge,
-            timeout: .seconds(2)
-        )
+        let response = try await client.post("https://pay.shop.example/v1/charge", json: charge) {
+            $0.timeouts.total = .seconds(2)
+        }
         let receipt = try await response.body.decode(Receipt.self, upTo: .kibibytes(64))
 
         return receipt
@@ -39,7 +35,7 @@ enum Migration {
     static func upload(_ client: HTTPDNSClient) async throws {
         var request = HTTPDNSClient.Request(method: .put, url: "https://img.shop.example/big.iso")
         request.body = .file("/var/lib/app/big.iso")
-        request.options.timeout = .seconds(600)  // the body of the response included
+        request.changeOptions { $0.timeouts.total = .seconds(600) }  // the body of the response included
         let response = try await client.execute(request)
 
         for try await chunk in response.body { print(chunk.count) }
@@ -58,7 +54,7 @@ enum Migration {
 
     static func errors(_ client: HTTPDNSClient) async throws {
         do {
-            _ = try await client.get("https://img.shop.example/a.jpg", timeout: .seconds(2))
+            _ = try await client.get("https://img.shop.example/a.jpg") { $0.timeouts.total = .seconds(2) }
         } catch let error as HTTPDNSClientError where error.code == .timedOut {
             print(error.phase, error.requestMayHaveBeenSent)
         }

@@ -15,11 +15,9 @@ enum Proxies {
     }
 
     static func ways(_ client: HTTPDNSClient) async throws {
-        var past = HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg")
-        past.options.proxy = .off
+        let past = HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg") { $0.proxy = .off }
 
-        var info = HTTPDNSClient.Request(url: "http://localhost/containers/json")
-        info.options.unixSocket = "/run/engine.sock"
+        let info = HTTPDNSClient.Request(url: "http://localhost/containers/json") { $0.unixSocket = "/run/engine.sock" }
 
         _ = try await client.execute(past)
         _ = try await client.execute(info)

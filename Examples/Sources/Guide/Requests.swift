@@ -6,45 +6,49 @@ import HTTPDNS
 /// Requests, with what can be said about one alone.
 enum Requests {
     static func send(through client: HTTPDNSClient) async throws {
-        let response = try await client.get(
-            "https://img.shop.example/a.jpg",
-            headerFields: [.accept: "image/jpeg"],
-            timeout: .seconds(2)
-        )
+        let response = try await client.get("https://img.shop.example/a.jpg", headerFields: [.accept: "image/jpeg"]) {
+            $0.timeouts.total = .seconds(2)
+            $0.redirects = .off
+        }
         print(response.status, response.headerFields[.contentType] ?? "-", response.version)
 
         var request = HTTPDNSClient.Request(method: .put, url: "https://img.shop.example/b.jpg")
         request.headerFields[.contentType] = "image/jpeg"
         request.body = .bytes([0xff, 0xd8, 0xff])
-        request.options.timeout = .seconds(5)
-        request.options.families = .v4
+        request.changeOptions { $0.families = .v4 }
         let stored = try await client.execute(request)
         print(stored.status)
     }
 
     static func addresses(_ client: HTTPDNSClient) async throws {
         // These addresses and no others: no provider is queried.
-        let probe = try await client.get(
-            "https://img.shop.example/health",
-            connectTo: ["203.0.113.9", "[2001:db8::9]:8443"]
-        )
+        let probe = try await client.get("https://img.shop.example/health") {
+            $0.addresses = .only(["203.0.113.9", "[2001:db8::9]:8443"])
+        }
 
         // The system resolver, past mappings and providers.
-        var request = HTTPDNSClient.Request(url: "https://img.shop.example/health")
-        request.options.addresses = .system
-        let plain = try await client.execute(request)
+        let plain = try await client.get("https://img.shop.example/health") { $0.addresses = .system }
 
         print(probe.destination, plain.destination)
+    }
 
-        request.options.addresses = .only(["203.0.113.9", "[2001:db8::9]:8443"])
+    static func options(
+        _ client: HTTPDNSClient,
+        _ configuration: inout HTTPDNSClient.Configuration,
+        url: String
+    ) async throws {
+        configuration.timeouts.total = .seconds(10)
+        let page = try await client.get(url) { $0.timeouts.total = .seconds(2) }
+        print(page.status)
 
+        let request = HTTPDNSClient.Request(url: url) { $0.timeouts.total = .seconds(2) }
         print(try await client.execute(request).destination)
     }
 
     static func commandLine() throws {
         var charge = HTTPDNSClient.Request(method: .post, url: "https://pay.shop.example/v1/charge?token=secret")
         charge.body = try .json(["amount": 100])
-        charge.options.addresses = .only(["203.0.113.9"])
+        charge.changeOptions { $0.addresses = .only(["203.0.113.9"]) }
         print(charge.curlCommand())
     }
 

@@ -9,13 +9,16 @@ let client = try await HTTPDNSClient(configuration: .file("httpdns.yaml"))
 let url = "https://img.shop.test:8443/a.jpg"
 
 do {
-    let response = try await client.get(url, timeout: .seconds(2))
+    let response = try await client.get(url) { $0.timeouts.total = .seconds(2) }
     print(response.status, response.destination)
     let picture = try await response.body.collect(upTo: .mebibytes(4))
     print("\(picture.count) bytes")
 
     // This request only. Host, SNI, certificate check and pool stay those of the name.
-    let probe = try await client.get(url, connectTo: ["127.0.0.3"], timeout: .seconds(2))
+    let probe = try await client.get(url) {
+        $0.addresses = .only(["127.0.0.3"])
+        $0.timeouts.total = .seconds(2)
+    }
     print(probe.status, probe.destination)
 
     // From now on, for everyone: atomic, and seen by the next request.

@@ -14,6 +14,6 @@ var configuration = HTTPDNSClient.Configuration()
 configuration.resolver.providers = [try HTTPDNSTencentProvider(settings)]
 configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .system))]
 let client = try await HTTPDNSClient(configuration: configuration)
-let response = try await client.get("https://www.example.com/", timeout: .seconds(2))
+let response = try await client.get("https://www.example.com/") { $0.timeouts.total = .seconds(2) }
 print(response.status, response.destination)
 try await client.shutdown(drainingFor: .seconds(5))

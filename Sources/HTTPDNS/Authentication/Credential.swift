@@ -18,7 +18,6 @@ extension HTTPDNSClient {
         CustomReflectable
     {
         enum Content: Hashable {
-            case inherited
             case off
             case basic(Login, isPreemptive: Bool)
             case digest(Login)
@@ -30,9 +29,6 @@ extension HTTPDNSClient {
 
         private init(_ content: Content) { self.content = content }
 
-        /// The credential of ``HTTPDNSClient/Configuration/credentials`` for the origin, the default of a request's
-        /// options. The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``.
-        public static let inherited = HTTPDNSClient.Credential(.inherited)
         /// No credential: a 401 response is returned.
         public static let off = HTTPDNSClient.Credential(.off)
 
@@ -98,10 +94,9 @@ extension HTTPDNSClient {
             )
         }
 
-        /// The scheme in lower case, `inherited` or `never`.
+        /// The scheme in lower case, or `off`.
         public var description: String {
             switch content {
-            case .inherited: "inherited"
             case .off: "off"
             case .basic: "basic"
             case .digest: "digest"
@@ -113,7 +108,6 @@ extension HTTPDNSClient {
         /// An empty mirror.
         public var customMirror: Mirror { Mirror(self, children: []) }
 
-        var isInherited: Bool { content == .inherited }
         var isOff: Bool { content == .off }
 
         /// A user with the source of a password.
@@ -167,11 +161,11 @@ extension HTTPDNSClient.Credential {
     }
 }
 
-extension HTTPDNSClient.Credential: Inheritable {
+extension HTTPDNSClient.Credential {
     /// Returns the reason why the credential cannot be used, with a hint; nil when it can.
     package var fault: (message: String, hint: String?)? {
         switch content {
-        case .inherited, .off, .fixedToken: return nil
+        case .off, .fixedToken: return nil
         case .basic(let login, _):
             guard let fault = BasicCredential.fault(user: login.user, password: "", in: "the credential") else {
                 return nil
@@ -197,9 +191,6 @@ extension HTTPDNSClient.Configuration {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validateCredentials() throws(HTTPDNSClientError) {
         for (origin, credential) in credentials {
-            if credential.isInherited {
-                throw .inheritedInSettings("credentials[\(origin)]", instead: "leave the origin out for none")
-            }
             if let fault = credential.fault {
                 throw .configuration("credentials[\(origin)]: \(fault.message)", hint: fault.hint)
             }

@@ -18,7 +18,7 @@ extension Pipeline {
 
     /// Whether a call has a credential for its first hop. Nearly no call does: the others do not pass this step.
     func mayAuthenticate(_ request: borrowing HTTPDNSClient.Request) -> Bool {
-        if let own = request.own, !own.options.credential.isInherited { return !own.options.credential.isOff }
+        if let credential = request.own?.options.credential { return !credential.isOff }
         guard hasCredentials else { return false }
         return hasCredential(for: request.url)
     }
@@ -75,14 +75,15 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) throws(HTTPDNSClientError) -> (HTTPDNSClient.Credential, AuthorizationTarget)? {
         // The request's own field and the user information of its URL win. The rewriter refuses an unreadable URL.
-        guard !request.options.stopsBeforeSending, !request.headerFields.contains(.authorization),
+        guard request.own?.options.stopsBeforeSending != true, !request.headerFields.contains(.authorization),
             let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed, url.credential == nil
         else { return nil }
         let origin = HTTPDNSClient.Origin(url)
-        var credential = request.own?.options.credential ?? .inherited
-        if context.frame?.withholds(credential, from: origin) == true { credential = .inherited }
-        if credential.isInherited { credential = current.values.credentials[origin] ?? .off }
-        guard !credential.isOff else { return nil }
+        let own = request.own?.options.credential
+        let isWithheld = own.map { context.frame?.withholds($0, from: origin) == true } ?? true
+        guard let credential = isWithheld ? current.values.credentials[origin] : own, !credential.isOff else {
+            return nil
+        }
         if let fault = credential.fault {
             throw HTTPDNSClientError(
                 code: .invalidRequest,
@@ -109,7 +110,7 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) -> (any AuthorizationRun)? {
         switch credential.content {
-        case .inherited, .off: return nil
+        case .off: return nil
         case .basic(let login, let isPreemptive):
             let memory = memories.memory(of: credential, at: target.server)
             return BasicRun(login, isPreemptive: isPreemptive, memory: memory, target: target)

@@ -75,8 +75,8 @@ extension Pipeline {
             let egressProxy = attempt.egressPath?.proxy
         else { return nil }
         let sent = fixed.rewritten.content.sent
-        let versions = request.own?.options.versions.inheriting(from: current.values.versions)
-        guard !egressProxy.tunnels(sent.scheme, versions ?? current.values.versions) else { return nil }
+        let versions = context.options(of: request).options.shared.versions
+        guard !egressProxy.tunnels(sent.scheme, versions) else { return nil }
         let target = AuthorizationTarget(
             origin: HTTPDNSClient.Origin(sent),
             server: "the proxy \(proxy)",

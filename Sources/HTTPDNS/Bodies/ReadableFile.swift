@@ -160,7 +160,7 @@ extension HTTPDNSClientError {
             code: .timedOut,
             phase: phase,
             message: "the body was not saved before the call's deadline: \(fault)",
-            hint: "check the disk, or give the call more time (options.timeout)"
+            hint: "check the disk, or give the call more time (timeouts.total)"
         )
         error.requestMayHaveBeenSent = phase == .body
         error.elapsed = time?.elapsed ?? .zero

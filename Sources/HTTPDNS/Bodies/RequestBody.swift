@@ -290,7 +290,7 @@ extension HTTPDNSClientError {
             phase: .request,
             message: "the request to \(hop.origin) was not sent: the call's deadline passed while \(overdue.work)",
             host: hop.host,
-            hint: "options.timeout bounds it for one call, timeouts.total for all"
+            hint: "timeouts.total bounds it, for one call or for all"
         )
         elapsed = hop.time.elapsed
         limit = hop.time.limit

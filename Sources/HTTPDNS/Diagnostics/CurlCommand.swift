@@ -130,7 +130,7 @@ private struct CurlCommand {
         switch options.proxy.content {
         case .off: add("noproxy", "*")
         case .through(let proxy, _): add("proxy", proxy.description)
-        case .inherited, .environment: break
+        case .environment: break
         }
         if options.families == .v4 { add("ipv4") }
         if options.families == .v6 { add("ipv6") }
@@ -138,9 +138,9 @@ private struct CurlCommand {
         case .http1Only: add("http1.1")
         case .http10Only: add("http1.0")
         case .http2Only: add(canonical?.parsed.scheme == .http ? "http2-prior-knowledge" : "http2")
-        case .inherited, .automatic: break
+        case .automatic: break
         }
-        if let limit = options.timeout.duration(inheriting: nil) {
+        if let limit = options.timeouts.total {
             add("max-time", "\(max(0.001, limit / .seconds(1)))")
         }
     }

@@ -223,7 +223,7 @@ extension HTTPDNSClient.Status.Limits {
         _ pipeline: Pipeline,
         idleConnections: Int
     ) {
-        let calls = pipeline.limits
+        let options = pipeline.current.values.options
         let queues = pipeline.admissions.map(\.limits)
         cacheEntries = initial.resolver.cache.entries
         cacheBytes = initial.resolver.cache.bytes.bytes
@@ -238,12 +238,12 @@ extension HTTPDNSClient.Status.Limits {
         requestsWaiting = queues.map(\.queue.maximumWaiting).min()
         queueSeconds = queues.compactMap(\.wait).min()?.inSeconds
         requestsInFlight = initial.maximumRequestsInFlight
-        responseBytes = calls.maximumResponseBytes
-        connectSeconds = calls.connect?.inSeconds
-        tlsSeconds = calls.tls?.inSeconds
-        firstByteSeconds = calls.firstByte?.inSeconds
-        idleSeconds = calls.idle?.inSeconds
-        totalSeconds = pipeline.time(.inherited).limit?.inSeconds
+        responseBytes = options.maximumResponseBody?.bytes
+        connectSeconds = options.timeouts.connect?.inSeconds
+        tlsSeconds = options.timeouts.tls?.inSeconds
+        firstByteSeconds = options.timeouts.firstByte?.inSeconds
+        idleSeconds = options.timeouts.idle?.inSeconds
+        totalSeconds = options.timeouts.total?.inSeconds
     }
 }
 

@@ -24,12 +24,11 @@ extension HTTPDNSClient {
     /// a response with a status from 200 to 299 is saved: an error page must not replace a good file. Other statuses
     /// are an error with code `unexpectedStatus`; for those use ``execute(_:)`` and `save(to:)`.
     /// - Parameters:
-    ///   - request: The request. Its timeout, or the client's ``Configuration/Timeouts/total``, covers the body and the
+    ///   - request: The request. Its ``Timeouts/total`` covers the body and the
     ///     file.
     ///   - path: The path of the file.
     ///   - limit: The most bytes that are saved. A longer body fails with ``HTTPDNSClientError/Code/responseTooLarge``,
-    ///     and nothing is saved. nil is the limit of the request's options, otherwise
-    ///     the client's.
+    ///     and nothing is saved. nil is the limit of the call.
     ///   - decodesBody: Whether content codings are requested and decoded. When false, the file holds what the server
     ///     sent.
     ///   - existingFile: The handling of a file that has this path, and of the rest of an earlier download.
@@ -48,22 +47,22 @@ extension HTTPDNSClient {
         progress: (@Sendable (HTTPDNSClient.Progress) -> Void)? = nil
     ) async throws -> HTTPDNSClient.Download {
         try checksum?.validate()
-        var request = request
-        request.options.decodesBody = decodesBody
-        if let limit { request.options.maximumResponseBody = .init(limit) }
-        let time = pipeline.time(request.options.timeout)
+        var request = pipeline.resolved(request)
+        request.changeOptions { options in
+            options.decodesBody = decodesBody
+            options.maximumResponseBody = limit ?? options.maximumResponseBody
+        }
+        let time = CallTime(request.options)
         let file = try await FileSaving(path, existingFile, in: .request, of: time)
         do {
             let response: HTTPDNSClient.Response
             if existingFile == .resume {
-                let own = request.options.maximumResponseBody
-                let limit = own.isInherited ? pipeline.limits.maximumResponseBytes : own.bytes
                 response = try await ResumedDownload(
                     client: self,
                     request: request,
                     file: file,
                     time: time,
-                    limit: limit,
+                    limit: request.options.maximumResponseBody?.bytes,
                     progress: progress
                 ).run()
             } else {
@@ -99,33 +98,26 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - path: The path of the file.
     ///   - headerFields: The header fields.
-    ///   - targets: The addresses to connect to instead of any other source, see
-    ///     ``HTTPDNSClient/Request/Options/addresses``. Nil means
-    ///     ``HTTPDNSClient/Request/Options/Addresses/automatic``; an empty list is refused.
-    ///   - timeout: The time for the call with its body.
     ///   - limit: The most bytes that are saved.
     ///   - decodesBody: Whether content codings are requested and decoded.
     ///   - existingFile: The handling of a file that has this path, and of the rest of an earlier download.
     ///   - checksum: The checksum that the bytes must have; nil for none.
+    ///   - change: A change of the client's options for this call.
     ///   - progress: A closure for progress reports.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func download(
         _ url: String,
         to path: String,
         headerFields: HTTPFields = [:],
-        connectTo targets: [HTTPDNSClient.Request.Target]? = nil,
-        timeout: HTTPDNSClient.TimeLimit = .inherited,
         upTo limit: HTTPDNSByteCount? = nil,
         decodesBody: Bool = false,
         existingFile: HTTPDNSClient.Download.ExistingFile = .replace,
         checksum: HTTPDNSClient.Download.Checksum? = nil,
+        _ change: HTTPDNSClient.Request.Options.Change? = nil,
         progress: (@Sendable (HTTPDNSClient.Progress) -> Void)? = nil
     ) async throws -> HTTPDNSClient.Download {
-        var options = HTTPDNSClient.Request.Options()
-        if let targets { options.addresses = .only(targets) }
-        options.timeout = timeout
-        return try await download(
-            HTTPDNSClient.Request(url: url, headerFields: headerFields, options: options),
+        try await download(
+            HTTPDNSClient.Request(url: url, headerFields: headerFields, change),
             to: path,
             upTo: limit,
             decodesBody: decodesBody,

@@ -27,9 +27,9 @@ struct ResumedDownload: Sendable {
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func run() async throws -> HTTPDNSClient.Response {
         try checkRequest()
-        guard let part = try await storedPart() else { return try await restarted(time, isFirst: true) }
+        guard let part = try await storedPart() else { return try await restarted(time) }
         if let response = try await continued(part, time) { return response }
-        return try await restarted(time, isFirst: false)
+        return try await restarted(time)
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
@@ -77,13 +77,12 @@ struct ResumedDownload: Sendable {
     /// Requests the rest of a part.
     /// - Returns: The last response; nil when the download must begin again.
     private func continued(_ stored: Part, _ time: CallTime) async throws -> HTTPDNSClient.Response? {
-        var (part, isFirst) = (stored, true)
+        var part = stored
         while true {
-            var request = timed(time, isFirst: isFirst)
-            isFirst = false
+            var request = timed(time)
             request.headerFields[.range] = "bytes=\(part.length)-"
             request.headerFields[.ifRange] = part.state.validator
-            var response = try await client.execute(request)
+            var response = try await send(request)
             switch response.statusCode {
             case 206:
                 guard let (range, total) = range(of: response, continuing: part) else {
@@ -153,8 +152,8 @@ struct ResumedDownload: Sendable {
     }
 
     /// Requests the whole body.
-    private func restarted(_ time: CallTime, isFirst: Bool) async throws -> HTTPDNSClient.Response {
-        let response = try await client.execute(timed(time, isFirst: isFirst))
+    private func restarted(_ time: CallTime) async throws -> HTTPDNSClient.Response {
+        let response = try await send(timed(time))
         guard response.status.kind == .successful, response.statusCode != 206 else {
             throw HTTPDNSClientError.unexpectedStatus(response)
         }
@@ -176,13 +175,18 @@ struct ResumedDownload: Sendable {
         return response
     }
 
-    /// Returns the request with the time that the download has left. The first request of a download without a limit of its own
-    /// keeps the limits of the client, of which one is for the response head.
-    private func timed(_ time: CallTime, isFirst: Bool) -> HTTPDNSClient.Request {
+    /// Sends a request that has the options of the download.
+    private func send(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response {
+        try await client.pipeline.call(request, within: CallTime(request.options))
+    }
+
+    /// Returns the request with the time that the download has left.
+    private func timed(_ time: CallTime) -> HTTPDNSClient.Request {
         var request = request
-        request.options.notesSentFields = true
-        if let deadline = time.deadline, !isFirst || !request.options.timeout.isInherited {
-            request.options.timeout = HTTPDNSClient.TimeLimit(deadline - SystemTimeSource().now())
+        let left = time.deadline.map { $0 - SystemTimeSource().now() }
+        request.changeOptions { options in
+            options.notesSentFields = true
+            options.timeouts.total = left
         }
         return request
     }

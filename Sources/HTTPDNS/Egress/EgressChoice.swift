@@ -19,9 +19,9 @@ package enum EgressChoice: Sendable {
 
 /// The selector of a hop's egress path, from its URL, its options and the client's settings.
 final class EgressSelector: Sendable {
-    private let rules: HTTPDNSClient.Proxy.Rules
+    let rules: HTTPDNSClient.Proxy.Rules
     private let environment: ProxyEnvironment
-    private let unixSocket: String?
+    let unixSocket: String?
     /// The interface or address that all connections are bound to.
     let source: HTTPDNSClient.Configuration.LocalSource?
     /// Whether every hop without options of its own is direct.
@@ -48,7 +48,7 @@ final class EgressSelector: Sendable {
     func isDirect(_ request: borrowing HTTPDNSClient.Request) -> Bool {
         guard isPlain else { return false }
         guard let own = request.own else { return true }
-        return own.options.proxy.isInherited && own.options.unixSocket == nil
+        return own.options.shared.proxy == .off && own.options.shared.unixSocket == nil
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` or `invalidRequest`.
@@ -56,19 +56,19 @@ final class EgressSelector: Sendable {
         -> EgressChoice
     {
         if isDirect(request) { return .direct }
-        let options = request.options
-        if let path = options.unixSocket ?? (options.proxy.isInherited ? unixSocket : nil) {
+        let rulesOfCall = request.own?.options.shared.proxy ?? rules
+        let socket = request.own.map(\.options.shared.unixSocket) ?? unixSocket
+        if let path = socket, path != unixSocket || rulesOfCall == rules {
             if let fault = UnixSocketPath.fault(in: path) {
                 throw HTTPDNSClientError(code: .invalidRequest, phase: .request, message: fault)
             }
             return .unixSocket(path)
         }
-        switch options.proxy.inheriting(from: rules).content {
-        // The client's own rules are never inherited: validation refuses that.
-        case .off, .inherited: return .direct
+        switch rulesOfCall.content {
+        case .off: return .direct
         case .through(let proxy, let exceptions):
             // The client's own proxy was validated when the client was made.
-            if !options.proxy.isInherited, let fault = proxy.fault {
+            if rulesOfCall != rules, let fault = proxy.fault {
                 throw HTTPDNSClientError(code: .invalidRequest, phase: .request, message: fault)
             }
             return exceptions.contains(url.host, port: url.port) ? .direct : .proxy(proxy)
@@ -117,12 +117,12 @@ extension HTTPDNSClient.Configuration {
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validateEgress() throws(HTTPDNSClientError) {
-        try proxy.validate(environment)
-        if let unixSocket, let fault = UnixSocketPath.fault(in: unixSocket) { throw .configuration(fault) }
-        guard unixSocket == nil || proxy == .off else {
+        try options.proxy.validate(environment)
+        if let path = options.unixSocket, let fault = UnixSocketPath.fault(in: path) { throw .configuration(fault) }
+        guard options.unixSocket == nil || options.proxy == .off else {
             throw .configuration(
                 "unixSocket and proxy are both set, and nothing goes through a proxy to a Unix socket",
-                hint: "set one of them; options.unixSocket is for single requests"
+                hint: "set one of them; a call can change both"
             )
         }
         if case .interface(let name) = localSource {

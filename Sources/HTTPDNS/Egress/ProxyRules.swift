@@ -7,7 +7,6 @@ extension HTTPDNSClient.Proxy {
     /// A set of rules that choose the proxy of each request.
     public struct Rules: Hashable, Sendable, CustomStringConvertible {
         enum Content: Hashable {
-            case inherited
             case off
             case through(HTTPDNSClient.Proxy, except: HTTPDNSClient.Proxy.Exceptions)
             case environment
@@ -17,11 +16,6 @@ extension HTTPDNSClient.Proxy {
 
         /// The rules that use no proxy, whatever the environment contains.
         public static let off = HTTPDNSClient.Proxy.Rules(content: .off)
-
-        /// The rules of the client, ``HTTPDNSClient/Configuration/proxy``: the default of
-        /// ``HTTPDNSClient/Request/Options/proxy``. The settings of a client refuse it with
-        /// ``HTTPDNSClientError/Code/configuration``.
-        public static let inherited = HTTPDNSClient.Proxy.Rules(content: .inherited)
 
         /// The rules of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, as curl
         /// reads them. They are read once, when the client is made.
@@ -38,10 +32,9 @@ extension HTTPDNSClient.Proxy {
             HTTPDNSClient.Proxy.Rules(content: .through(proxy, except: exceptions))
         }
 
-        /// `direct`, `inherited`, `environment`, or the proxy without its credential, and its exceptions.
+        /// `direct`, `environment`, or the proxy without its credential, and its exceptions.
         public var description: String {
             switch content {
-            case .inherited: "inherited"
             case .off: "direct"
             case .environment: "environment"
             case .through(let proxy, let exceptions):
@@ -52,7 +45,6 @@ extension HTTPDNSClient.Proxy {
         /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
         func validate(_ environment: (String) -> String?) throws(HTTPDNSClientError) {
             switch content {
-            case .inherited: throw .inheritedInSettings("proxy", instead: ".off is the default")
             case .off: break
             case .environment: _ = try ProxyEnvironment(environment).checked()
             case .through(let proxy, _):
@@ -127,7 +119,7 @@ struct ProxyEnvironment: Sendable {
 extension HTTPDNSClient.Configuration {
     /// The entries of `no_proxy` that match no host, if the environment has the rules of ``proxy``.
     package var unusableProxyExceptions: [String] {
-        guard proxy == .environment else { return [] }
+        guard options.proxy == .environment else { return [] }
         return ProxyEnvironment(environment).exceptions.unusable
     }
 }

@@ -51,7 +51,7 @@ extension HTTPDNSClientError {
         return error
     }
 
-    static let callTimeHint = "options.timeout bounds one call, timeouts.responseHead and timeouts.total all of them"
+    static let callTimeHint = "timeouts.responseHead and timeouts.total bound it, for one call or for all"
 
     /// Returns the error for a call whose time ended while an interceptor or a hook ran.
     static func overdue(_ call: CallTime, mayHaveBeenSent: Bool) -> HTTPDNSClientError {
@@ -64,7 +64,7 @@ extension HTTPDNSClientError {
                 "the call \(isOver ? "did not end" : "had no response head") within \((limit ?? .zero).shortText): "
                 + "an interceptor or a hook was still at work",
             hint:
-                "options.timeout bounds one call, timeouts.responseHead and timeouts.total all of them; they count what "
+                "timeouts.responseHead and timeouts.total bound it, for one call or for all; they count what "
                 + "interceptors and hooks do"
         )
         (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (limit, true, mayHaveBeenSent)

@@ -192,8 +192,8 @@ extension HTTPDNSClientError {
         case .firstByte: "timeouts.firstByte bounds it"
         case .send, .body: "timeouts.idle bounds it"
         case .head:
-            "timeouts.responseHead bounds it; options.timeout sets another time for one call, its body included"
-        case .queue, .total: "options.timeout bounds it for one call, timeouts.total for all"
+            "timeouts.responseHead bounds it, for one call or for all"
+        case .queue, .total: "timeouts.total bounds it, for one call or for all"
         }
     }
 }

@@ -176,8 +176,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var elapsed: Duration = .zero
     /// The limit that passed, for ``Code/timedOut``.
     public var limit: Duration?
-    /// Whether the limit was the call's own, ``HTTPDNSClient/Request/Options/timeout`` or
-    /// ``HTTPDNSClient/Configuration/Timeouts/total``; ``phase`` is where the call was at that time.
+    /// Whether the limit was the call's own, ``HTTPDNSClient/Timeouts/total`` or
+    /// ``HTTPDNSClient/Timeouts/total``; ``phase`` is where the call was at that time.
     public var isCallDeadline = false
     /// A suggestion for solving the problem.
     public var hint: String?

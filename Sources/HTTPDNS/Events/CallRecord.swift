@@ -107,7 +107,7 @@ extension HTTPDNSClient.CallRecord {
         /// cache. Such a hop has no destination, timings or bytes.
         public var isAnsweredInProcess = false
         /// Whether the hop is that of another call with an identical request, whose response this call got too
-        /// (``HTTPDNSClient/Configuration/mergesIdenticalReads``). It has the method and URL of this call, the destination,
+        /// (``HTTPDNSClient/Options/mergesIdenticalReads``). It has the method and URL of this call, the destination,
         /// version and status of the response, and the time that this call waited. Attempts, timings, bytes and redirects are
         /// in the record of the other call.
         public var isMerged = false

@@ -29,7 +29,7 @@ extension HTTPDNSClient {
     /// `Authorization` among them: a rule states that both hosts may see them. What belongs to the old host's name is
     /// not used for another host: user information in the URL,
     /// ``HTTPDNSClient/Request/Options/credential``, ``HTTPDNSClient/Request/Options/hostHeader``,
-    /// ``HTTPDNSClient/Request/Options/unixSocket`` and addresses of the request's own.
+    /// ``HTTPDNSClient/Options/unixSocket`` and addresses of the request's own.
     ///
     /// As an application interceptor it rewrites the request of the caller. Among the network interceptors it also
     /// rewrites the targets of redirects.
@@ -65,7 +65,7 @@ extension HTTPDNSClient {
             guard let (url, changesHost) = target(of: request.url) else { return try await next(request, context) }
             var request = request
             request.url = url
-            if changesHost, request.own != nil { request.options.forgetHost() }
+            if changesHost, request.own != nil { request.changeOptions { $0.forgetOrigin() } }
             return try await next(request, context)
         }
 
@@ -181,15 +181,5 @@ private struct Side: Hashable, Sendable {
             "URL rewriting: \"\(URLText.forErrors(text))\" cannot be used: \(reason)",
             hint: "a side of a rule is a host with an optional scheme, port and path, such as old.example/a"
         )
-    }
-}
-
-extension HTTPDNSClient.Request.Options {
-    /// Removes the options that belong to the name of one host.
-    fileprivate mutating func forgetHost() {
-        hostHeader = nil
-        unixSocket = nil
-        if addresses.targets != nil { addresses = .automatic }
-        if !credential.isOff { credential = .inherited }
     }
 }

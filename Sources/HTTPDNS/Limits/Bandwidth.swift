@@ -359,7 +359,7 @@ extension HTTPDNSClientError {
             phase: .body,
             message: "the body of the response from \(hop.origin) was not read in time: its bandwidth is limited",
             host: hop.host,
-            hint: "give the call more time (options.timeout), or a higher bandwidth"
+            hint: "give the call more time (timeouts.total), or a higher bandwidth"
         )
         error.requestMayHaveBeenSent = true
         error.elapsed = hop.time.elapsed

@@ -55,8 +55,7 @@ extension HTTPDNSClient {
         /// deadline of the call that is earlier ends them.
         ///
         /// ```swift
-        /// var patient = HTTPDNSClient.RetryPolicy.off
-        /// patient.networkWait = .seconds(30)
+        /// request.changeOptions { $0.retries.networkWait = .seconds(30) }
         /// ```
         public var networkWait: Duration = .zero
 
@@ -72,19 +71,32 @@ extension HTTPDNSClient {
             policy.limit = 0
             return policy
         }()
+    }
+}
 
-        /// The policy of the client, ``HTTPDNSClient/Configuration/retries``: the default of
-        /// ``HTTPDNSClient/Request/Options/retries``.
-        ///
-        /// The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``. A request refuses a
-        /// changed copy of it with ``HTTPDNSClientError/Code/invalidRequest``: start a policy with ``init()``.
-        public static let inherited: HTTPDNSClient.RetryPolicy = {
-            var policy = HTTPDNSClient.RetryPolicy()
-            policy.isInherited = true
-            return policy
-        }()
+extension HTTPDNSClient.RetryPolicy {
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func validate() throws(HTTPDNSClientError) {
+        guard (0...100).contains(limit) else {
+            throw .configuration("retries.limit is \(limit)", hint: "0 to 100")
+        }
+        for (name, value) in [
+            ("delay", delay), ("maximumDelay", maximumDelay), ("maximumRetryAfter", maximumRetryAfter),
+            ("networkWait", networkWait),
+        ]
+        where value < .zero {
+            throw .configuration("retries.\(name) is \(value.shortText)", hint: "zero is the least")
+        }
+    }
+}
 
-        private(set) var isInherited = false
+extension HTTPDNSClient.RetryPolicy.Budget {
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func validate() throws(HTTPDNSClientError) {
+        for (name, value, range) in [("percent", percent, 0...1000), ("perSecond", perSecond, 0...100_000)]
+        where !range.contains(value) {
+            throw .configuration("retryBudget.\(name) is \(value)", hint: "\(range.lowerBound) to \(range.upperBound)")
+        }
     }
 }
 

@@ -32,7 +32,7 @@ extension HTTPDNSClient {
         /// ``HTTPDNSClient/Configuration/Connections/hedgeAfter``. This exchange has the response that arrived first.
         public var isHedged = false
         /// Whether the request was sent for another call with an identical request, whose response this call got too
-        /// (``HTTPDNSClient/Configuration/mergesIdenticalReads``).
+        /// (``HTTPDNSClient/Options/mergesIdenticalReads``).
         public var isMerged = false
         /// The certificates that the server sent when the connection was made, in its order, its own first. Empty in
         /// clear text, and unless ``HTTPDNSClient/Configuration/Connections/keepsPeerCertificates`` is true.

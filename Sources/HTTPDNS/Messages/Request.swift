@@ -24,13 +24,19 @@ extension HTTPDNSClient {
         public var headerFields: HTTPFields
         /// The body.
         public var body: HTTPDNSClient.Request.Body
-        /// The settings for this request only.
+        /// The options of the call, which are the client's with the changes of this request. A request that is not part of
+        /// a call yet has the defaults in place of the client's.
         public var options: HTTPDNSClient.Request.Options {
             _read { yield own?.options ?? SharedOptions.none.options }
-            _modify {
-                var options = own?.options ?? HTTPDNSClient.Request.Options()
-                defer { changeOwn { $0.options = options } }
-                yield &options
+        }
+
+        /// Changes the options of the call that this request begins, or of the request that an interceptor passes on.
+        /// - Parameter change: Receives the client's options, once, at the start of the call. In an interceptor it receives
+        ///   those of the request, immediately.
+        public mutating func changeOptions(_ change: @escaping HTTPDNSClient.Request.Options.Change) {
+            changeOwn { own in
+                own.changes.append(change)
+                if own.isResolved { change(&own.options) }
             }
         }
 
@@ -42,13 +48,25 @@ extension HTTPDNSClient {
 
         /// The options and the closures behind a reference, because a request is passed from interceptor to interceptor.
         final class SharedOptions: Sendable {
-            static let none = SharedOptions(OwnSettings())
+            static let none = SharedOptions(HTTPDNSClient.Request.Options())
 
             let settings: OwnSettings
 
             init(_ settings: OwnSettings) { self.settings = settings }
 
-            var options: HTTPDNSClient.Request.Options { _read { yield settings.options } }
+            /// Creates the options of a call without anything else.
+            convenience init(_ options: HTTPDNSClient.Request.Options) {
+                self.init(OwnSettings(options: options, isResolved: true))
+            }
+
+            /// Whether the options are those of a call.
+            var isResolved: Bool { settings.isResolved }
+            /// The options of the call; before the call, those that it would have with default settings of the client.
+            var options: HTTPDNSClient.Request.Options {
+                _read {
+                    if isResolved { yield settings.options } else { yield settings.resolved(from: .none).options }
+                }
+            }
             var onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)? { settings.onInterimResponse }
             var observer: (@Sendable (HTTPDNSClient.RequestEvent) async -> Void)? { settings.observer }
             var interceptors: InterceptorChain { settings.interceptors }
@@ -58,10 +76,41 @@ extension HTTPDNSClient {
         /// The settings of one request that most requests do not have.
         struct OwnSettings: Sendable {
             var options = HTTPDNSClient.Request.Options()
+            /// The changes of the options of a call. A request that begins another call makes them again.
+            var changes: [HTTPDNSClient.Request.Options.Change] = []
+            /// Whether ``options`` are those of a call, with all changes.
+            var isResolved = false
             var onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)?
             var observer: (@Sendable (HTTPDNSClient.RequestEvent) async -> Void)?
             var interceptors = InterceptorChain()
             var properties: [ObjectIdentifier: StoredProperty] = [:]
+
+            /// Returns the settings with the options of a call in place of changes.
+            func resolved(from base: SharedOptions) -> OwnSettings {
+                guard !isResolved else { return self }
+                var resolved = self
+                resolved.options = base.options
+                resolved.isResolved = true
+                for change in changes { change(&resolved.options) }
+                return resolved
+            }
+        }
+
+        /// Returns the request with the options of a call.
+        /// - Parameter base: The options of the client, or of the call that the request becomes a part of.
+        func resolved(from base: SharedOptions) -> HTTPDNSClient.Request {
+            guard own?.isResolved != true else { return self }
+            var request = self
+            request.own = SharedOptions((own?.settings ?? OwnSettings()).resolved(from: base))
+            return request
+        }
+
+        /// The request without the options of the call that it was a part of, for a call of its own.
+        var beginningCall: HTTPDNSClient.Request {
+            guard own?.isResolved == true else { return self }
+            var request = self
+            request.changeOwn { $0.isResolved = false }
+            return request
         }
 
         mutating func changeOwn(_ change: (inout OwnSettings) -> Void) {
@@ -70,11 +119,36 @@ extension HTTPDNSClient {
             own = SharedOptions(settings)
         }
 
-        /// The options of this request; nil for most requests, which have none.
+        /// The options of this request; nil for most requests, which have those of the client.
         var own: SharedOptions?
 
         /// Creates a request.
+        ///
+        /// ```swift
+        /// let request = HTTPDNSClient.Request(url: url) { $0.timeouts.total = .seconds(2) }
+        /// ```
+        /// - Parameters:
+        ///   - method: The method.
+        ///   - url: The absolute http or https URL.
+        ///   - headerFields: The header fields.
+        ///   - body: The body.
+        ///   - change: A closure that changes the client's options for the call, see ``changeOptions(_:)``.
         public init(
+            method: HTTPRequest.Method = .get,
+            url: String,
+            headerFields: HTTPFields = [:],
+            body: HTTPDNSClient.Request.Body = .none,
+            _ change: HTTPDNSClient.Request.Options.Change? = nil
+        ) {
+            self.method = method
+            self.url = url
+            self.headerFields = headerFields
+            self.body = body
+            if let change { changeOptions(change) }
+        }
+
+        /// Creates a request with the options of a call, whatever those of the client.
+        init(
             method: HTTPRequest.Method = .get,
             url: String,
             headerFields: HTTPFields = [:],
@@ -82,54 +156,35 @@ extension HTTPDNSClient {
             options: HTTPDNSClient.Request.Options
         ) {
             self.init(method: method, url: url, headerFields: headerFields, body: body)
-            changeOwn { $0.options = options }
-        }
-
-        /// Creates a request with the default options, `HTTPDNSClient.Request.Options()`.
-        public init(
-            method: HTTPRequest.Method = .get,
-            url: String,
-            headerFields: HTTPFields = [:],
-            body: HTTPDNSClient.Request.Body = .none
-        ) {
-            self.method = method
-            self.url = url
-            self.headerFields = headerFields
-            self.body = body
+            changeOwn { own in
+                (own.options, own.changes, own.isResolved) = (options, [{ $0 = options }], true)
+            }
         }
     }
 }
 
 extension HTTPDNSClient.Request {
-    /// Settings for one request.
-    ///
-    /// Policies and limits default to `.inherited`, the client's own. They are never optional, so `nil` and `.none`
-    /// cannot be mistaken for "off": that is `.off` or `.unlimited`.
+    /// The options of one call: those of the client, which the call may change, and others that only a call has.
+    @dynamicMemberLookup
     public struct Options: Hashable, Sendable {
+        /// A change of the client's options for one call.
+        public typealias Change = @Sendable (inout HTTPDNSClient.Request.Options) -> Void
+
+        /// The options that a client has too. Each of their members is one of this value: `$0.redirects = .off`.
+        public var shared: HTTPDNSClient.Options
+        /// A member of ``shared``.
+        public subscript<Value>(dynamicMember path: WritableKeyPath<HTTPDNSClient.Options, Value>) -> Value {
+            _read { yield shared[keyPath: path] }
+            _modify { yield &shared[keyPath: path] }
+        }
         /// The source of the addresses that the request connects to.
         ///
         /// ```swift
-        /// request.options.addresses = .only(["203.0.113.9", "[2001:db8::9]:8443"])
+        /// $0.addresses = .only(["203.0.113.9", "[2001:db8::9]:8443"])
         /// ```
         ///
         /// SNI, certificate check and connection pool remain those of the URL's name.
         public var addresses = HTTPDNSClient.Request.Options.Addresses.automatic
-        /// The rules that choose the proxy, also for the redirects of the call. ``HTTPDNSClient/Proxy/Rules/off``
-        /// uses none.
-        public var proxy = HTTPDNSClient.Proxy.Rules.inherited
-        /// The path of a Unix socket, at most 107 bytes, that the request uses instead of any address. Nothing is
-        /// looked up, and no proxy is used. URL, Host, SNI and certificate check do not change. A redirect to another
-        /// origin does not use the socket.
-        public var unixSocket: String?
-        /// The networks that the call may reach, with its redirects and retries: those among the client's
-        /// (``HTTPDNSClient/Configuration/reachableNetworks``) that are also in this. No value widens the client's.
-        ///
-        /// The limit covers the whole call: a request that an interceptor or a redirect hook sends instead can narrow
-        /// it, but not widen it.
-        public var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
-        /// The total time for the call, including resolving and the body. A value of its own replaces both
-        /// ``HTTPDNSClient/Configuration/Timeouts/responseHead`` and ``HTTPDNSClient/Configuration/Timeouts/total``.
-        public var timeout = HTTPDNSClient.TimeLimit.inherited
         /// The allowed address families; nil means the client's.
         public var families: HTTPDNSAddress.Families?
         /// The value of the Host field instead of the URL's own: a host with an optional port. A redirect within
@@ -141,8 +196,6 @@ extension HTTPDNSClient.Request {
         /// Whether the call uses the client's jar (``HTTPDNSClient/Configuration/cookies``). When false, no cookie is
         /// added to its requests and none of its responses is stored.
         public var usesCookies = true
-        /// The longest response body, after decoding.
-        public var maximumResponseBody = HTTPDNSClient.ByteLimit.inherited
         /// The bytes of the bodies per second, of each request of the call. The limit that all requests of the client share
         /// (``HTTPDNSClient/Configuration/bandwidth``) applies too.
         public var bandwidth = HTTPDNSClient.Bandwidth()
@@ -158,32 +211,20 @@ extension HTTPDNSClient.Request {
         /// `.tar.gz` that the server labels with a content coding. A request with a `Range` field never requests any:
         /// its response is a part of the coded body.
         public var decodesBody = true
-        /// The allowed HTTP versions.
-        public var versions = HTTPDNSClient.AllowedVersions.inherited
         /// The priority of the request among those that wait for a connection.
         public var priority = HTTPDNSClient.Request.Priority.normal
-        /// The redirects that are followed. With ``HTTPDNSClient/RedirectPolicy/off`` a 3xx response is returned.
-        public var redirects = HTTPDNSClient.RedirectPolicy.inherited
-        /// The conditions for sending the request again.
-        public var retries = HTTPDNSClient.RetryPolicy.inherited
-        /// Whether the call shares a request in flight with calls whose requests are identical. With
-        /// ``HTTPDNSClient/Request/Options/Toggle/inherited`` it is
-        /// ``HTTPDNSClient/Configuration/mergesIdenticalReads``.
-        ///
-        /// It has no effect on methods other than GET and HEAD, and on requests with a body, interceptors, properties or a
-        /// closure for interim responses: these are never shared.
-        public var mergesIdenticalReads = HTTPDNSClient.Request.Options.Toggle.inherited
-        /// The credential for the origin of the request's URL. With ``HTTPDNSClient/Credential/inherited`` it is that of
-        /// ``HTTPDNSClient/Configuration/credentials``, and with ``HTTPDNSClient/Credential/off`` a 401 response is
-        /// returned.
+        /// The credential for the origin of the request's URL. Nil means that of
+        /// ``HTTPDNSClient/Configuration/credentials``; with ``HTTPDNSClient/Credential/off`` a 401 response is returned.
         ///
         /// It is used for this origin only. After a redirect to another origin, that origin's credential in the settings
         /// is used, if there is one. A request with an `Authorization` field, or with user information in its URL, uses no
         /// credential.
-        public var credential = HTTPDNSClient.Credential.inherited
+        public var credential: HTTPDNSClient.Credential?
         /// The key of the request in a rollout by key (`HTTPDNSRoute.Rollout.Stickiness.key`), such as a user's number.
         /// Nil means the name of the host. Do not put a secret here: the value appears when the options are printed.
         public var rolloutKey: String?
+        /// The Unix socket of the client.
+        private(set) var clientSocket: String?
         /// Whether the call ends before the first byte of the request is sent, see
         /// ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
         package var stopsBeforeSending = false
@@ -195,40 +236,26 @@ extension HTTPDNSClient.Request {
         /// Whether the response has ``HTTPDNSClient/Response/sentFields``.
         var notesSentFields = false
 
-        /// Creates options that change nothing.
-        public init() {}
+        /// Creates the options of a client with the default settings.
+        public init() { shared = HTTPDNSClient.Options() }
+
+        /// Creates the options of a call that changes nothing.
+        init(_ shared: HTTPDNSClient.Options) {
+            self.shared = shared
+            clientSocket = shared.unixSocket
+        }
+
+        /// Removes what belongs to one origin.
+        mutating func forgetOrigin(keepsAddresses: Bool = false) {
+            hostHeader = nil
+            shared.unixSocket = clientSocket
+            if !keepsAddresses, addresses.targets != nil { addresses = .automatic }
+            if credential?.isOff != true { credential = nil }
+        }
     }
 }
 
 extension HTTPDNSClient.Request.Options {
-    /// A setting of a request that replaces a Boolean setting of the client, or inherits it.
-    public struct Toggle: Hashable, Sendable, CustomStringConvertible {
-        private enum Content: String {
-            case inherited, on, off
-        }
-
-        private let content: Content
-
-        /// The setting of the client. This is the default.
-        public static let inherited = HTTPDNSClient.Request.Options.Toggle(content: .inherited)
-        /// True, whatever the client has.
-        public static let on = HTTPDNSClient.Request.Options.Toggle(content: .on)
-        /// False, whatever the client has.
-        public static let off = HTTPDNSClient.Request.Options.Toggle(content: .off)
-
-        /// The value: `inherited`, `on` or `off`.
-        public var description: String { content.rawValue }
-
-        /// Returns the setting in force.
-        func isOn(inheriting client: @autoclosure () -> Bool) -> Bool {
-            switch content {
-            case .inherited: client()
-            case .on: true
-            case .off: false
-            }
-        }
-    }
-
     /// The source of the addresses that a request connects to.
     public struct Addresses: Hashable, Sendable, CustomStringConvertible {
         enum Content: Hashable {

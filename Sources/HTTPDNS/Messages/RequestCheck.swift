@@ -35,16 +35,7 @@ enum RequestCheck {
     private static func checkPolicies(_ options: HTTPDNSClient.Request.Options) throws(HTTPDNSClientError) {
         do {
             try options.bandwidth.validate()
-            if options.redirects.isInherited {
-                try options.redirects.validateUnchanged("redirects", .inherited, begin: "RedirectPolicy()")
-            } else {
-                try options.redirects.validate()
-            }
-            if options.retries.isInherited {
-                try options.retries.validateUnchanged("retries", .inherited, begin: "RetryPolicy.standard")
-            } else {
-                try options.retries.validate()
-            }
+            try options.shared.validate()
         } catch {
             throw refusal("the request's own \(error.message)", hint: error.hint)
         }
@@ -64,8 +55,8 @@ enum RequestCheck {
     ) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint] {
         guard !targets.isEmpty else {
             throw refusal(
-                "the list of addresses to connect to (options.addresses, connectTo:) is empty",
-                hint: "give one address at least; .automatic, or connectTo: nil, uses mappings, cache and providers"
+                "the list of addresses to connect to (options.addresses) is empty",
+                hint: "give one address at least; .automatic uses mappings, cache and providers"
             )
         }
         var endpoints: [HTTPDNSEndpoint] = []

@@ -67,7 +67,7 @@ final class CallFrame: Sendable {
         headLimit = Lock(HeadLimit(end: time?.firstDeadline))
         callerURL = request?.url
         callerCredential =
-            if let request, let credential = request.own?.options.credential, !credential.isInherited {
+            if let request, let credential = request.own?.options.credential {
                 (credential, HTTPDNSClient.Origin(request.url))
             } else {
                 nil
@@ -200,40 +200,18 @@ final class CallFrame: Sendable {
 
 /// The settings of a client that apply to each call.
 struct CallSettings: Hashable, Sendable {
-    let limits: TransferLimits
-    /// The limit for a call with its body.
-    let total: Duration?
-    /// The limit for a call until its response head.
-    let responseHead: Duration?
-    let versions: HTTPDNSClient.AllowedVersions
+    let options: HTTPDNSClient.Options
     let headers: HostHeaderRules?
-    let redirects: HTTPDNSClient.RedirectPolicy
-    let retries: HTTPDNSClient.RetryPolicy
     let retryBudget: HTTPDNSClient.RetryPolicy.Budget
-    let reachableNetworks: HTTPDNSClient.ReachableNetworks
     let credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential]
-    let mergesIdenticalReads: Bool
     /// The trust settings for HTTPS proxies: the client's own, never those of a request's host.
     let proxyTrust: ProxyTrust
 
     init(_ configuration: HTTPDNSClient.Configuration) {
-        var limits = TransferLimits()
-        limits.connect = configuration.timeouts.connect
-        limits.tls = configuration.timeouts.tls
-        limits.firstByte = configuration.timeouts.firstByte
-        limits.idle = configuration.timeouts.idle
-        limits.maximumResponseBytes = configuration.maximumResponseBody?.bytes
-        self.limits = limits
-        total = configuration.timeouts.total
-        responseHead = configuration.timeouts.responseHead
-        versions = configuration.versions
+        options = configuration.options
         headers = HostHeaderRules(configuration.headers)
-        redirects = configuration.redirects
-        retries = configuration.retries
         retryBudget = configuration.retryBudget
-        reachableNetworks = configuration.reachableNetworks
         credentials = configuration.credentials
-        mergesIdenticalReads = configuration.mergesIdenticalReads
         proxyTrust = ProxyTrust(configuration.trust)
     }
 }
@@ -242,8 +220,13 @@ struct CallSettings: Hashable, Sendable {
 /// all of them.
 final class SharedCallSettings: Sendable {
     let values: CallSettings
+    /// The options of a call that changes nothing.
+    let options: HTTPDNSClient.Request.SharedOptions
 
-    init(_ values: CallSettings) { self.values = values }
+    init(_ values: CallSettings) {
+        self.values = values
+        options = HTTPDNSClient.Request.SharedOptions(HTTPDNSClient.Request.Options(values.options))
+    }
 }
 
 /// The facts about a hop for its errors, also long after the head, while the body is read.

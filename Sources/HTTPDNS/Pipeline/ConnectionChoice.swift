@@ -230,8 +230,7 @@ extension HTTPDNSClient {
         let request = HTTPDNSClient.Request(url: rewritten.originalURL, options: options)
         var usable = rewritten.addresses
         if rewritten.content.resolution.limitsVersions {
-            let versions = pipeline.versions(of: request, by: pipeline.current)
-            usable = try rewritten.usable(usable, offering: versions).endpoints
+            usable = try rewritten.usable(usable, offering: options.shared.versions).endpoints
         }
         let isDirect = try pipeline.egress.choice(of: request, for: rewritten.content.url).proxy == nil
         let endpoints = pipeline.order.order(of: rewritten.content.resolution).inFirstRequest(
@@ -255,7 +254,7 @@ extension HTTPDNSClient {
         options.addresses = content.addresses
         options.families = content.families
         options.hostHeader = content.hostHeader
-        options.reachableNetworks = content.reachableNetworks
+        options.shared.reachableNetworks = content.reachableNetworks
         let request = HTTPDNSClient.Request(url: content.originalText, options: options)
         return rewriter.replacing(resolution, in: rewritten, for: request)
     }

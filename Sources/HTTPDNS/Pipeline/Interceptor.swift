@@ -130,8 +130,8 @@ extension HTTPDNSClient {
         /// The constraints on this hop from the hops before it.
         var constraints = HopConstraints()
         var call: CallTime
-        /// The networks that the call's own request may reach.
-        let reachableNetworks: HTTPDNSClient.ReachableNetworks
+        /// The options of the call. A request of it without options of its own has these.
+        var callOptions: HTTPDNSClient.Request.SharedOptions
         /// The compressed body; nil for a call that compresses nothing.
         let compressed: CompressedOnce?
         /// The frame of the call; nil for a client without interceptors, whose calls cannot nest.
@@ -169,7 +169,7 @@ extension HTTPDNSClient.InterceptionContext {
             deadline: nil,
             depth: 0,
             call: CallTime(),
-            reachableNetworks: .any,
+            callOptions: .none,
             compressed: nil,
             frame: nil
         )
@@ -188,6 +188,13 @@ final class SentTry: Sendable {
 }
 
 extension HTTPDNSClient.InterceptionContext {
+    /// Returns the options of a request of the call.
+    func options(of request: borrowing HTTPDNSClient.Request) -> HTTPDNSClient.Request.SharedOptions {
+        let own = request.own
+        assert(own?.isResolved != false, "a request in the pipeline has the options of its call")
+        return own ?? callOptions
+    }
+
     /// Notes that the present try, and with it the call, may have reached its server.
     func noteSent() {
         frame?.noteSent()
@@ -236,21 +243,15 @@ struct CallTime: Sendable {
     let headLimit: Duration?
     private var headStart: MonotonicTime
 
-    /// - Parameters:
-    ///   - own: The limit of the request.
-    ///   - settings: The settings of the client, for a request without a limit of its own.
-    init(_ own: HTTPDNSClient.TimeLimit, _ settings: SharedCallSettings) {
+    /// Creates the times of a call that starts now.
+    init(total: Duration? = nil, responseHead: Duration? = nil) {
         start = SystemTimeSource().now()
         headStart = start
-        limit = own.duration(inheriting: settings.values.total)
-        headLimit = own.isInherited ? settings.values.responseHead : nil
+        (limit, headLimit) = (total, responseHead)
     }
 
-    /// Creates the times of a call without limits, which starts now.
-    init() {
-        start = SystemTimeSource().now()
-        headStart = start
-        (limit, headLimit) = (nil, nil)
+    init(_ options: borrowing HTTPDNSClient.Request.Options) {
+        self.init(total: options.shared.timeouts.total, responseHead: options.shared.timeouts.responseHead)
     }
 
     /// The moment at which the body must have ended.

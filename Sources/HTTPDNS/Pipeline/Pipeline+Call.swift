@@ -15,9 +15,17 @@ extension Pipeline {
         carrying rewritten: HTTPDNSRewriter.RewrittenRequest? = nil,
         within began: CallTime? = nil
     ) async throws -> HTTPDNSClient.Response {
-        let time = began ?? self.time(request.own?.options.timeout ?? .inherited)
+        let settings = current
+        if let own = request.own, !own.isResolved {
+            return try await call(request.resolved(from: settings.options), carrying: rewritten, within: began)
+        }
+        let options = request.own ?? settings.options
+        let time = began ?? CallTime(options.options)
         do {
-            if needsFrame(request) { return try await framedCall(request, carrying: rewritten, time) }
+            if needsFrame(request) {
+                let request = request.resolved(from: options)
+                return try await framedCall(request, options, carrying: rewritten, time)
+            }
             try gate.enter()
             defer { gate.leave() }
             var context = HTTPDNSClient.InterceptionContext(
@@ -27,7 +35,7 @@ extension Pipeline {
                 depth: 0,
                 rewritten: rewritten,
                 call: time,
-                reachableNetworks: request.own?.options.reachableNetworks ?? .any,
+                callOptions: options,
                 compressed: request.body.coding == nil ? nil : CompressedOnce(),
                 frame: nil
             )
@@ -69,19 +77,22 @@ extension Pipeline {
     /// Makes a call that others see: observers, interceptors or hooks.
     private func framedCall(
         _ request: HTTPDNSClient.Request,
+        _ options: HTTPDNSClient.Request.SharedOptions,
         carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
         _ time: CallTime
     ) async throws -> HTTPDNSClient.Response {
         let id = Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue
         guard let observed = observers.begin(request, id: id, at: time.start) else {
-            return try await interceptedCall(request, carrying: rewritten, time, id, nil)
+            return try await interceptedCall(request, options, carrying: rewritten, time, id, nil)
         }
         do {
             guard let trace = observed.trace else {
-                return observed.watching(try await interceptedCall(request, carrying: rewritten, time, id, observed))
+                return observed.watching(
+                    try await interceptedCall(request, options, carrying: rewritten, time, id, observed)
+                )
             }
             let response = try await trace.run {
-                try await interceptedCall(request, carrying: rewritten, time, id, observed)
+                try await interceptedCall(request, options, carrying: rewritten, time, id, observed)
             }
             return observed.watching(response)
         } catch {
@@ -92,6 +103,7 @@ extension Pipeline {
 
     private func interceptedCall(
         _ request: HTTPDNSClient.Request,
+        _ options: HTTPDNSClient.Request.SharedOptions,
         carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
         _ time: CallTime,
         _ id: UInt64,
@@ -122,7 +134,7 @@ extension Pipeline {
             initialURL: request.url,
             rewritten: rewritten,
             call: time,
-            reachableNetworks: request.own?.options.reachableNetworks ?? .any,
+            callOptions: options,
             // Interceptors may send another request, which is not known in advance.
             compressed: CompressedOnce(),
             frame: frame

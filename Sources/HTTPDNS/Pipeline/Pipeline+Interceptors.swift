@@ -30,7 +30,7 @@ extension Pipeline {
         let entry = frame.chain.application[place]
         do {
             let response = try await entry.interceptor.intercept(request, context: context) { request, context in
-                try await self.apply(place + 1, request, context)
+                try await self.apply(place + 1, self.adopted(request, context), context)
             }
             frame.noteResponse(at: place)
             return response
@@ -38,6 +38,20 @@ extension Pipeline {
             frame.noteFailure(of: entry, at: place, error)
             throw error
         }
+    }
+
+    /// Returns a request that code of others has made, with the options of its call: all of them for the origin of the call,
+    /// those that belong to no origin for another.
+    func adopted(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
+        -> HTTPDNSClient.Request
+    {
+        guard request.own?.isResolved != true else { return request }
+        guard HTTPDNSClient.Origin(request.url) != context.initialOrigin else {
+            return request.resolved(from: context.callOptions)
+        }
+        var options = context.callOptions.options
+        options.forgetOrigin()
+        return request.resolved(from: HTTPDNSClient.Request.SharedOptions(options))
     }
 
     /// Sends a call after its application interceptors: with it the first hop begins.
@@ -109,8 +123,9 @@ extension Pipeline {
         )
         do {
             let response = try await entry.interceptor.intercept(request, context: context) { next, context in
-                guard next.url == request.url else {
-                    var next = self.withoutForeignCredential(next, in: request, authorization)
+                guard next.url == request.url, next.own?.isResolved == true else {
+                    var next = self.adopted(next, context)
+                    next = self.withoutForeignCredential(next, in: request, authorization)
                     if hasJarCookies { next = self.withoutForeignCookies(next, in: request) }
                     return try await self.hop(place + 1, next, context)
                 }

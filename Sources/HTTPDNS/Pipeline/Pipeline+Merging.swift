@@ -14,13 +14,11 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) -> Bool {
+        guard context.options(of: request).options.shared.mergesIdenticalReads else { return false }
         if let own = request.own {
-            let options = own.options
-            guard options.mergesIdenticalReads.isOn(inheriting: mergesReads), !options.stopsBeforeSending,
-                own.onInterimResponse == nil, own.interceptors.isEmpty, own.properties.isEmpty
+            guard !own.options.stopsBeforeSending, own.onInterimResponse == nil, own.interceptors.isEmpty,
+                own.properties.isEmpty
             else { return false }
-        } else if !mergesReads {
-            return false
         }
         // The cookies of a hop are added inside this step, and may be another user's after a login: calls with the jar do not
         // share.
@@ -102,7 +100,10 @@ extension Pipeline {
             var sent = request
             // Computed header fields and network interceptors may add what belongs to one caller.
             let mayAddFields = computedHeaders != nil || context.frame?.chain.network.isEmpty == false
-            if mayAddFields { sent.options.notesSentFields = true }
+            if mayAddFields {
+                sent = sent.resolved(from: context.callOptions)
+                sent.changeOptions { $0.notesSentFields = true }
+            }
             var response = try await follow(sent, context)
             hasHead = true
             guard response.body.mayBeCollected(upTo: SharedResponse.longestBody),
@@ -196,14 +197,16 @@ struct ReadKey: Hashable, Sendable {
         guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url),
             let settings = pipeline.settledNumber
         else { return nil }
-        var options = request.options
+        var options = context.options(of: request).options
         // An interceptor has changed the origin, and the request keeps the credential of the first one, which is not sent.
-        if let frame = context.frame, frame.withholds(options.credential, from: HTTPDNSClient.Origin(url.parsed)) {
+        if let frame = context.frame, let own = options.credential,
+            frame.withholds(own, from: HTTPDNSClient.Origin(url.parsed))
+        {
             return nil
         }
         // Each call keeps its own time.
-        options.timeout = .inherited
-        options.mergesIdenticalReads = .inherited
+        options.shared.timeouts.total = nil
+        options.shared.timeouts.responseHead = nil
         self.url = url
         self.options = options
         credential = url.parsed.credential

@@ -11,9 +11,10 @@ extension Pipeline {
     /// - Returns: The endpoint of the connection.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func preconnect(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSEndpoint {
-        let time = time(request.options.timeout)
+        let options = request.own ?? current.options
+        let time = CallTime(options.options)
         do {
-            return try await keepConnection(for: request, time)
+            return try await keepConnection(for: request, options, time)
         } catch let error as HTTPDNSClientError {
             let error = completed(error, time)
             log(error)
@@ -21,7 +22,11 @@ extension Pipeline {
         }
     }
 
-    private func keepConnection(for request: HTTPDNSClient.Request, _ time: CallTime) async throws -> HTTPDNSEndpoint {
+    private func keepConnection(
+        for request: HTTPDNSClient.Request,
+        _ options: HTTPDNSClient.Request.SharedOptions,
+        _ time: CallTime
+    ) async throws -> HTTPDNSEndpoint {
         try gate.enter()
         defer { gate.leave() }
         var context = HTTPDNSClient.InterceptionContext(
@@ -31,7 +36,7 @@ extension Pipeline {
             depth: 0,
             rewritten: nil,
             call: time,
-            reachableNetworks: request.options.reachableNetworks,
+            callOptions: options,
             compressed: nil,
             frame: nil
         )
@@ -72,7 +77,7 @@ extension HTTPDNSClient {
     ///   - connections: The number of concurrent connections for HTTP/1.1: 1 to 64; a larger number means 64. No more
     ///     are made than ``Configuration/Connections/maximumPerHost`` and ``Configuration/Connections/maximum`` leave
     ///     beside the requests in flight.
-    ///   - options: The timeout, addresses and HTTP versions, as for a request.
+    ///   - change: A change of the client's options, such as time limits, addresses and HTTP versions.
     /// - Returns: The endpoints of the connections.
     /// - Throws: ``HTTPDNSClientError`` of the first connection that failed; others may have been made.
     ///   `CancellationError`.
@@ -80,12 +85,14 @@ extension HTTPDNSClient {
     public func preconnect(
         to url: String,
         connections: Int = 1,
-        options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
+        _ change: HTTPDNSClient.Request.Options.Change? = nil
     ) async throws -> [HTTPDNSEndpoint] {
-        var request = HTTPDNSClient.Request(method: .head, url: url, options: options)
-        request.options.stopsBeforeSending = true
-        request.options.keepsConnection = true
         let pipeline = pipeline
+        var request = pipeline.resolved(HTTPDNSClient.Request(method: .head, url: url, change))
+        request.changeOptions { options in
+            options.stopsBeforeSending = true
+            options.keepsConnection = true
+        }
         return try await withThrowingTaskGroup(of: HTTPDNSEndpoint.self) { [request] tasks in
             for _ in 0..<min(max(1, connections), 64) { tasks.addTask { try await pipeline.preconnect(request) } }
             var endpoints: [HTTPDNSEndpoint] = []
@@ -110,10 +117,11 @@ extension HTTPDNSClient {
         at endpoint: HTTPDNSEndpoint,
         timeLimit: Duration
     ) async throws -> Duration {
-        var request = HTTPDNSClient.Request(method: .head, url: "https://\(host):\(endpoint.port)/")
-        request.options.addresses = .only([HTTPDNSClient.Request.Target(endpoint.address, port: endpoint.port)])
-        request.options.timeout = HTTPDNSClient.TimeLimit(timeLimit)
-        request.options.stopsBeforeSending = true
+        let request = HTTPDNSClient.Request(method: .head, url: "https://\(host):\(endpoint.port)/") { options in
+            options.addresses = .only([HTTPDNSClient.Request.Target(endpoint.address, port: endpoint.port)])
+            options.timeouts.total = timeLimit
+            options.stopsBeforeSending = true
+        }
         do {
             _ = try await execute(request)
         } catch {

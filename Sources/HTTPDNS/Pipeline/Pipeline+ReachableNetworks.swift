@@ -13,8 +13,8 @@ extension Pipeline {
     func reachableNetworks(of request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
         -> HTTPDNSClient.ReachableNetworks
     {
-        let ofRequest = request.own?.options.reachableNetworks ?? .any
-        return clientNetworks.narrowed(by: context.reachableNetworks).narrowed(by: ofRequest)
+        let ofCall = clientNetworks.narrowed(by: context.callOptions.options.shared.reachableNetworks)
+        return request.own.map { ofCall.narrowed(by: $0.options.shared.reachableNetworks) } ?? ofCall
     }
 
     /// Returns the hop without the addresses that it may not reach.

@@ -26,7 +26,7 @@ extension Pipeline {
         guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else {
             return response.at(request.url)
         }
-        let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
+        let policy = context.options(of: request).options.shared.redirects
         guard policy.limit > 0 else { return response.at(request.url) }
         // A redirect of a handler has no http or https URL to start from.
         if let schemes, schemes.answers(request.url) { return response.at(request.url) }
@@ -89,7 +89,7 @@ extension Pipeline {
                     context.frame?.endHead(of: context.call)
                     return with(exchanges, response, at: base, trail)
                 case .change(let request):
-                    (next, dropped, isChanged) = (request, [], true)
+                    (next, dropped, isChanged) = (adopted(request, context), [], true)
                     // The rewriter refuses an unreadable URL, with its own message.
                     target = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
                 }

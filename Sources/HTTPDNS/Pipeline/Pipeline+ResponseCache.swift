@@ -54,7 +54,7 @@ package struct CacheableHop: Sendable {
     /// The request's own Host field; nil for the URL's.
     package var hostHeader: String? { request.own?.options.hostHeader }
     /// The Unix socket of the request.
-    package var unixSocket: String? { request.own?.options.unixSocket }
+    package var unixSocket: String? { context.options(of: request).options.shared.unixSocket }
     /// The request's own addresses, as a text; nil when it has none.
     package var addresses: String? {
         guard let own = request.own, own.options.addresses.targets != nil else { return nil }
@@ -95,13 +95,15 @@ package struct CacheableHop: Sendable {
         let pipeline = pipeline
         guard (try? pipeline.gate.enter()) != nil else { return }
         var context = context
-        context.call = pipeline.time(.inherited)
+        context.callOptions = pipeline.current.options
+        context.call = CallTime(context.callOptions.options)
         context.deadline = context.call.deadline
         // Its events, its exchanges and the origin of its stubs are not those of the call that began it.
         context.frame = context.frame.map { frame in
             CallFrame(client: pipeline, logger: frame.logger, resolver: frame.resolver, chain: frame.chain)
         }
         context.sending = 0
+        let request = request.resolved(from: context.callOptions)
         let hop = CacheableHop(request: request, url: url, pipeline: pipeline, context: context)
         // Not detached: a scope of stubs in a test concerns it too.
         _ = CallWork.task {
@@ -203,8 +205,7 @@ extension Pipeline {
         if response.sentFields == nil, request.own?.options.notesSentFields == true {
             response.sentFields = request.headerFields
         }
-        let own = request.own?.options.maximumResponseBody ?? .inherited
-        let limit = own.isInherited ? limits.maximumResponseBytes : own.bytes
+        let limit = hop.context.options(of: request).options.shared.maximumResponseBody?.bytes
         if let limit, let source = response.cacheSource, source.isStored, let length = response.body.declaredLength,
             length > limit
         {

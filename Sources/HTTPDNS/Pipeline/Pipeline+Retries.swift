@@ -56,8 +56,8 @@ extension Pipeline {
             context.constraints.isOnAnotherLoop = true
             return try await sendOnceMore(request, context, after: first)
         }
-        let policy = request.own?.options.retries.inheriting(from: retries) ?? retries
-        guard policy.limit > 0 || policy.networkWait > .zero, !request.options.stopsBeforeSending else {
+        let policy = context.options(of: request).options.shared.retries
+        guard policy.limit > 0 || policy.networkWait > .zero, request.own?.options.stopsBeforeSending != true else {
             return try first.get()
         }
         return try await retry(request, context, policy, after: first)
@@ -199,7 +199,7 @@ extension HTTPDNSClient.Request {
         guard waits || headerFields.contains(.expect), body.isReplayable, !body.isEmpty else { return nil }
         var request = self
         request.headerFields[.expect] = nil
-        if waits { request.options.continueTimeout = .zero }
+        if waits { request.changeOptions { $0.continueTimeout = .zero } }
         return request
     }
 }

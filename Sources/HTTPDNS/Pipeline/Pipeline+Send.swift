@@ -137,7 +137,10 @@ extension Pipeline {
         }
         var offers: [HTTPDNSEndpoint: OfferedVersions]?
         if given.content.resolution.limitsVersions {
-            (endpoints, offers) = try rewritten.usable(endpoints, offering: versions(of: request, by: current))
+            (endpoints, offers) = try rewritten.usable(
+                endpoints,
+                offering: context.options(of: request).options.shared.versions
+            )
         }
         // Made in one step: a value of this size that changed in a variable would be copied, with all its references
         // counted.
@@ -150,13 +153,6 @@ extension Pipeline {
             held: held,
             offers: offers
         )
-    }
-
-    /// Returns the versions that a request allows.
-    func versions(of request: HTTPDNSClient.Request, by settings: SharedCallSettings)
-        -> HTTPDNSClient.AllowedVersions
-    {
-        request.own?.options.versions.inheriting(from: settings.values.versions) ?? settings.values.versions
     }
 
     /// Returns the error of a hop.
@@ -255,15 +251,15 @@ extension Pipeline {
         _ body: RequestBodySource
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = fixed.rewritten.content
-        let settings = current
+        let callOptions = context.options(of: request)
         var transfer = TransferRequest(
             method: request.method,
             url: content.sent,
             headerFields: request.headerFields,
             body: body,
             endpoints: endpoints ?? fixed.endpoints,
-            limits: settings.values.limits,
-            versions: versions(of: request, by: settings),
+            limits: TransferLimits(callOptions.options.shared),
+            versions: callOptions.options.shared.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
         transfer.offers = fixed.offers
@@ -294,9 +290,6 @@ extension Pipeline {
             if options.continueTimeout > .zero, !request.body.isEmpty {
                 if !transfer.headerFields.contains(.expect) { transfer.headerFields[.expect] = "100-continue" }
                 transfer.continueTimeout = options.continueTimeout
-            }
-            if !options.maximumResponseBody.isInherited {
-                transfer.limits.maximumResponseBytes = options.maximumResponseBody.bytes
             }
         }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {

@@ -70,8 +70,6 @@ final class Pipeline: Sendable {
     private let reachesPublicInternetOnly: Atomic<Bool>
     /// Whether there are credentials for origins. It copies ``settings`` too.
     private let usesCredentials: Atomic<Bool>
-    /// Whether identical reads are merged. It copies ``settings`` too.
-    private let mergesIdenticalReads: Atomic<Bool>
     /// The reads in flight that calls share.
     let reads = ReadCoalescer<ReadKey, SharedResponse>()
     /// The record of answered challenges.
@@ -146,7 +144,6 @@ final class Pipeline: Sendable {
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
         usesCredentials = Atomic(!configuration.credentials.isEmpty)
-        mergesIdenticalReads = Atomic(configuration.mergesIdenticalReads)
     }
 
     /// Replaces settings that are stored in several parts: for a hop all of them change in one step.
@@ -178,15 +175,19 @@ final class Pipeline: Sendable {
         return settingsChanges.load(ordering: .sequentiallyConsistent) != number
     }
 
-    /// Replaces time limits, versions, limits of bodies and the trust settings for proxies.
+    /// Replaces the options of calls, except proxy and socket, the fields, the credentials and the trust settings for proxies.
     /// - Returns: Whether any of them differs from before.
     func reload(_ configuration: HTTPDNSClient.Configuration) -> Bool {
+        var configuration = configuration
+        (configuration.options.proxy, configuration.options.unixSocket) = (egress.rules, egress.unixSocket)
         let new = SharedCallSettings(CallSettings(configuration))
         let former = settings.withLock { settings in
             defer { settings = new }
-            reachesPublicInternetOnly.store(new.values.reachableNetworks == .publicInternet, ordering: .releasing)
+            reachesPublicInternetOnly.store(
+                new.values.options.reachableNetworks == .publicInternet,
+                ordering: .releasing
+            )
             usesCredentials.store(!new.values.credentials.isEmpty, ordering: .releasing)
-            mergesIdenticalReads.store(new.values.mergesIdenticalReads, ordering: .releasing)
             return settings
         }
         // Credentials and other parts of the former settings hold objects of the caller: they are released after the lock.
@@ -207,23 +208,17 @@ final class Pipeline: Sendable {
     /// The settings in force.
     var current: SharedCallSettings { settings.withLock { $0 } }
 
-    /// The limits in force.
-    var limits: TransferLimits { current.values.limits }
-    /// Returns the time limits of a call: its own, or those of the client.
-    func time(_ own: HTTPDNSClient.TimeLimit) -> CallTime { CallTime(own, current) }
+    /// Returns a request with the options of a call that starts now.
+    func resolved(_ request: HTTPDNSClient.Request) -> HTTPDNSClient.Request {
+        request.beginningCall.resolved(from: current.options)
+    }
 
-    /// The redirect policy for requests without one of their own.
-    var redirects: HTTPDNSClient.RedirectPolicy { current.values.redirects }
-    /// The retry policy for requests without one of their own.
-    var retries: HTTPDNSClient.RetryPolicy { current.values.retries }
-    /// The networks that a call without any of its own may reach.
+    /// The networks that calls may reach now.
     var clientNetworks: HTTPDNSClient.ReachableNetworks {
         reachesPublicInternetOnly.load(ordering: .acquiring) ? .publicInternet : .any
     }
     /// Whether there are credentials for origins.
     var hasCredentials: Bool { usesCredentials.load(ordering: .relaxed) }
-    /// Whether identical reads of calls without a setting of their own are merged.
-    var mergesReads: Bool { mergesIdenticalReads.load(ordering: .relaxed) }
     /// The trust settings for HTTPS proxies.
     var proxyTrust: ProxyTrust { current.values.proxyTrust }
 

@@ -48,19 +48,6 @@ extension HTTPDNSClient {
             return policy
         }()
 
-        /// The policy of the client, ``HTTPDNSClient/Configuration/redirects``: the default of
-        /// ``HTTPDNSClient/Request/Options/redirects``.
-        ///
-        /// The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``. A request refuses a
-        /// changed copy of it with ``HTTPDNSClientError/Code/invalidRequest``: start a policy with ``init()``.
-        public static let inherited: HTTPDNSClient.RedirectPolicy = {
-            var policy = HTTPDNSClient.RedirectPolicy()
-            policy.isInherited = true
-            return policy
-        }()
-
-        private(set) var isInherited = false
-
         /// The fields in which services of many vendors expect keys and tokens.
         private static let commonSecretFields: Set<HTTPField.Name> = Set(
             [
@@ -117,6 +104,13 @@ extension String {
 }
 
 extension HTTPDNSClient.RedirectPolicy {
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func validate() throws(HTTPDNSClientError) {
+        guard (0...100).contains(limit) else {
+            throw .configuration("redirects.limit is \(limit)", hint: "0 to 100; 20 suits nearly everybody")
+        }
+    }
+
     /// A redirect that is about to be followed, as ``HTTPDNSClient/Configuration/redirectHook`` receives it.
     public struct Redirect: Sendable {
         /// The request that was redirected.

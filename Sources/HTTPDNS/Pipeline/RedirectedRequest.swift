@@ -79,15 +79,11 @@ struct RedirectedRequest {
             // The URL's user information is for the origin, and an absolute Location does not repeat it.
             next.headerFields.append(try BasicCredential.field(for: credential))
         }
-        // The socket belongs to one server.
-        if changesOrigin { next.options.unixSocket = nil }
-        // The credential is for the origin of the request's URL.
-        if changesOrigin, !next.options.credential.isOff { next.options.credential = .inherited }
         next.removePropertiesOfHop()
-        // It names a virtual host of the origin.
-        if changesOrigin { next.options.hostHeader = nil }
-        if let targets = next.options.addresses.targets, !RedirectedRequest.holds(targets, from: base, to: target) {
-            next.options.addresses = .automatic
+        if changesOrigin, next.own != nil {
+            let targets = next.options.addresses.targets ?? []
+            let keepsAddresses = RedirectedRequest.holds(targets, from: base, to: target)
+            next.changeOptions { $0.forgetOrigin(keepsAddresses: keepsAddresses) }
         }
         next.url = target.fragment.map { "\(target)#\($0)" } ?? target.description
         droppedFields = dropped

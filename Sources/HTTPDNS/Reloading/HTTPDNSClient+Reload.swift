@@ -19,10 +19,10 @@ extension HTTPDNSClient {
     /// interceptors.
     ///
     /// Live settings are those that are live for the resolver (`HTTPDNSResolver.reload(_:)`), and also
-    /// ``Configuration/isEnabled``, ``Configuration/trust``, ``Configuration/trustByHost``, ``Configuration/timeouts``,
-    /// ``Configuration/versions``, ``Configuration/headers``, ``Configuration/credentials``, ``Configuration/redirects``,
-    /// ``Configuration/retries``, ``Configuration/retryBudget``, ``Configuration/mergesIdenticalReads``, ``Configuration/maximumResponseBody`` and
-    /// ``Configuration/reachableNetworks``. Interceptors, the redirect hook and the closure that computes headers stay those
+    /// ``Configuration/isEnabled``, ``Configuration/trust``, ``Configuration/trustByHost``, ``Options/timeouts``,
+    /// ``Options/versions``, ``Configuration/headers``, ``Configuration/credentials``, ``Options/redirects``,
+    /// ``Options/retries``, ``Configuration/retryBudget``, ``Options/mergesIdenticalReads``, ``Options/maximumResponseBody`` and
+    /// ``Options/reachableNetworks``. Interceptors, the redirect hook and the closure that computes headers stay those
     /// that the client was made with.
     ///
     /// **Trust settings** are checked before anything is applied: their files are read on a separate thread. Requests

@@ -45,7 +45,7 @@ extension HTTPDNSRewriter {
                 addresses = own?.options.addresses ?? .automatic
                 families = own?.options.families
                 hostHeader = own?.options.hostHeader
-                reachableNetworks = own?.options.reachableNetworks ?? .any
+                reachableNetworks = own?.options.shared.reachableNetworks ?? .any
                 self.issuer = issuer
                 self.tagExpiry = tagExpiry
             }

@@ -8,7 +8,7 @@ package import HTTPDNSResponseCache
 /// The settings below `client`.
 extension HTTPDNSClient.Configuration {
     static let settings: [Setting<Self>] = [
-        .init("timeouts", \.timeouts, section: Timeouts.settings)
+        .init("timeouts", \.options.timeouts, section: HTTPDNSClient.Timeouts.settings)
             .means("The time limits of a call."),
         .init("ca_file", \.trust.roots, .authorities)
             .means("The PEM file of the only authorities trusted for origins."),
@@ -19,14 +19,14 @@ extension HTTPDNSClient.Configuration {
             .means("The number, the life and the selection of connections."),
         .init(
             "versions",
-            \.versions,
+            \.options.versions,
             .words(
                 ["auto": .automatic, "1.0": .http10Only, "1.1": .http1Only, "2": .http2Only],
                 unquoted: ["1.0", "1.1", "2"]
             )
         )
         .means("The versions of HTTP: `auto` is HTTP/2 where TLS offers it, `2` is HTTP/2 also in clear text."),
-        .init("maximum_response_body", \.maximumResponseBody, .byteLimit(0...(.max)))
+        .init("maximum_response_body", \.options.maximumResponseBody, .byteLimit(0...(.max)))
             .means("The maximum size of a response body after decoding."),
         .init("bandwidth", \.bandwidth, section: HTTPDNSClient.Bandwidth.settings)
             .means("The maximum rates of all bodies together."),
@@ -37,11 +37,11 @@ extension HTTPDNSClient.Configuration {
             $3.headers.byHost = $0.readHeadersByHost($1, path: $2)
         },
         .own("credentials", "The credentials for origins.") { $3.credentials = $0.readCredentials($1, path: $2) },
-        .init("redirects", \.redirects, section: HTTPDNSClient.RedirectPolicy.settings)
+        .init("redirects", \.options.redirects, section: HTTPDNSClient.RedirectPolicy.settings)
             .means("The redirects that are followed."),
         .init("retries", \.retrySettings, .section(RetrySettings.settings, start: RetrySettings()))
             .means("The retries of failed requests."),
-        .init("merges_identical_reads", \.mergesIdenticalReads, .truth)
+        .init("merges_identical_reads", \.options.mergesIdenticalReads, .truth)
             .means("Whether calls with identical GET or HEAD requests in flight share one request."),
         .init(
             "cookies",
@@ -65,14 +65,18 @@ extension HTTPDNSClient.Configuration {
             )
         )
         .means("The cache of responses. It is in memory without a folder."),
-        .init("proxy", \.proxy, ProxySettings.form)
+        .init("proxy", \.options.proxy, ProxySettings.form)
             .means("The proxy of requests. Variables of the environment are read only with the value `environment`."),
-        .init("unix_socket", \.unixSocket, .unixSocket)
+        .init("unix_socket", \.options.unixSocket, .unixSocket)
             .means("The Unix socket to which all requests connect instead of addresses. Not beside `proxy`."),
         .init("local_source", \.localSource, .localSource)
             .means("The network interface or local address from which connections are made."),
-        .init("reachable_networks", \.reachableNetworks, .words(["any": .any, "public_internet": .publicInternet]))
-            .means("The networks that requests may reach, for addresses from every source."),
+        .init(
+            "reachable_networks",
+            \.options.reachableNetworks,
+            .words(["any": .any, "public_internet": .publicInternet])
+        )
+        .means("The networks that requests may reach, for addresses from every source."),
     ]
 
     /// The settings of the response cache of a file; nil for none.
@@ -113,8 +117,8 @@ private struct RetrySettings {
 
 extension HTTPDNSClient.Configuration {
     private var retrySettings: RetrySettings {
-        get { RetrySettings(policy: retries, budget: retryBudget) }
-        set { (retries, retryBudget) = (newValue.policy, newValue.budget) }
+        get { RetrySettings(policy: options.retries, budget: retryBudget) }
+        set { (options.retries, retryBudget) = (newValue.policy, newValue.budget) }
     }
 }
 
@@ -128,7 +132,7 @@ private struct CookieSettings {
 /// The limit of most times.
 private let day = Duration.seconds(24 * 3600)
 
-extension HTTPDNSClient.Configuration.Timeouts {
+extension HTTPDNSClient.Timeouts {
     fileprivate static let settings: [Setting<Self>] = [
         .init("connect", \.connect, limit).means("The time for connecting."),
         .init("tls", \.tls, limit).means("The time for the TLS handshake."),

@@ -287,7 +287,7 @@ extension EasyHandle {
         if let version = connection?.version { return version != .http2 }
         guard let request = transfer?.request, let pin else { return false }
         switch pin.key.versions.kind {
-        case .automatic, .inherited: return request.url.scheme == .http
+        case .automatic: return request.url.scheme == .http
         case .http1Only, .http10Only: return true
         case .http2Only: return false
         }

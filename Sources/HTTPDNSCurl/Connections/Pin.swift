@@ -174,7 +174,7 @@ extension Pin {
         switch key.versions.kind {
         case .http1Only, .http10Only: true
         case .http2Only: false
-        case .automatic, .inherited: scheme == .http
+        case .automatic: scheme == .http
         }
     }
 

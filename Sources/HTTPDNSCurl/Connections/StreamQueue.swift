@@ -288,7 +288,7 @@ extension EasyHandle {
     var sharesConnection: Bool {
         guard !connectsFresh, let transfer, let pin, !transfer.request.stopsBeforeSending else { return false }
         switch pin.key.versions.kind {
-        case .automatic, .inherited: return transfer.request.url.scheme == .https
+        case .automatic: return transfer.request.url.scheme == .https
         case .http2Only: return transfer.request.url.scheme == .https || !CurlLibrary.limitsClearTextHTTP2
         case .http1Only, .http10Only: return false
         }

@@ -171,7 +171,7 @@ extension EasyHandle {
             if loop.configuration.keepsPeerCertificates { set(CURLOPT_CERTINFO, 1) }
         }
         switch versions.kind {
-        case .automatic, .inherited:
+        case .automatic:
             // In clear text both mean HTTP/1.1. libcurl 8 passes over connections that were made ahead for a request that allows
             // HTTP/2 (LibcurlQuirks.md: connections without a response).
             set(CURLOPT_HTTP_VERSION, scheme == .https ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)

@@ -140,7 +140,7 @@ extension TransferRequest {
     /// Whether TLS negotiates the version.
     var allowsBothVersions: Bool {
         switch versions.kind {
-        case .automatic, .inherited: url.scheme == .https
+        case .automatic: url.scheme == .https
         case .http1Only, .http10Only, .http2Only: false
         }
     }

@@ -75,8 +75,10 @@ extension HTTPDNSTrafficMonitor.Exporter {
             }
             var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields)
             request.headerFields[.contentType] = "application/x-ndjson"
-            request.options.timeout = HTTPDNSClient.TimeLimit(timeout)
-            request.options.redirects = .off
+            request.changeOptions { options in
+                options.timeouts.total = timeout
+                options.redirects = .off
+            }
             request[IsReport.self] = IsReport.Mark()
             self.request = request
         }

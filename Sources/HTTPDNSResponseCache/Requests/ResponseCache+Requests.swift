@@ -172,7 +172,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         var request = hop.request
         if !place.isShareable {
             // Without `Range` the client would request content codings, which may be those of another variant.
-            request.options.decodesBody = hop.requestsCodings
+            request.changeOptions { [decodes = hop.requestsCodings] in $0.decodesBody = decodes }
             // A part is not stored, and a condition is about what its caller has.
             request.headerFields.removeAll {
                 !FieldKinds(HTTPFields(CollectionOfOne($0))).isDisjoint(with: .notShareable)

@@ -140,7 +140,7 @@ extension HTTPDNSClientError {
                 ? "a stored response was not read from the folder of the cache within the time of the call"
                 : "the folder of the cache does not respond: a stored response was not read on",
             hint: isCallDeadline
-                ? "check the file system of the folder, or give the call more time (options.timeout)"
+                ? "check the file system of the folder, or give the call more time (timeouts.total)"
                 : "check the file system of the folder, and send the request again"
         )
         error.isCallDeadline = isCallDeadline

@@ -191,7 +191,7 @@ private struct PacedChunks: AsyncSequence, Sendable {
                 code: .timedOut,
                 phase: .body,
                 message: "the body of a stub's answer was not complete at the call's deadline",
-                hint: "the answer has a pace; options.timeout bounds one call, timeouts.total all"
+                hint: "the answer has a pace; timeouts.total bounds it, for one call or for all"
             )
             error.isCallDeadline = true
             throw error

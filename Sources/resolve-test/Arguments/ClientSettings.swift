@@ -66,11 +66,10 @@ struct ClientSettings: Sendable {
         hasSources = true
     }
 
-    /// Returns options for each request: `--family` also wins over a route's own families.
-    func requestOptions(_ options: CommonOptions) -> HTTPDNSClient.Request.Options {
-        var result = HTTPDNSClient.Request.Options()
-        result.families = options.family?.families
-        return result
+    /// Returns the change of options for each request: `--family` also wins over a route's own families.
+    func requestOptions(_ options: CommonOptions) -> HTTPDNSClient.Request.Options.Change? {
+        guard let families = options.family?.families else { return nil }
+        return { $0.families = families }
     }
 
     private static func file(_ options: CommonOptions, environment: [String: String]) throws(CommandFailure) -> String?

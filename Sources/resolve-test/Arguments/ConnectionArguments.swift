@@ -94,7 +94,7 @@ struct ResolveArgument {
             throw .usage("--resolve \"\(text)\" has a text that is no address", hint: Self.form)
         }
         guard let url, url.port == port, Self.canonical(host) == Self.canonical(url.hostText) else { return }
-        request.options.addresses = .only(targets.map { .init($0) })
+        request.changeOptions { $0.addresses = .only(targets.map { .init($0) }) }
     }
 
     /// Returns one spelling of a host for all of its spellings.
@@ -150,7 +150,7 @@ struct ConnectToRules: Sendable {
     func apply(to request: inout HTTPDNSClient.Request, _ settings: inout ClientSettings) throws(CommandFailure) {
         // A mapping replaces an earlier one with its key.
         for rule in rules.reversed() { try rule.apply(to: &settings) }
-        if let targets = targets(for: request.url) { request.options.addresses = .only(targets) }
+        if let targets = targets(for: request.url) { request.changeOptions { $0.addresses = .only(targets) } }
     }
 
     /// Returns the addresses for a URL; nil when no value fits, or the mappings have them.

@@ -12,12 +12,12 @@ extension CurlConnectionOptions {
         if usesIPv4 || usesIPv6 {
             let families: HTTPDNSAddress.Families = usesIPv4 ? .v4 : .v6
             settings.configuration.resolver.families = families
-            request.options.families = families
+            request.changeOptions { $0.families = families }
         }
         try checkProtocols(of: request.url)
         try ResolveRules(resolve, request.url).apply(to: &request, &settings)
         try ConnectToRules(connectTo, request.url).apply(to: &request, &settings)
-        request.options.unixSocket = unixSocket
+        if let unixSocket { request.changeOptions { $0.unixSocket = unixSocket } }
         if let interface { settings.configuration.localSource = Self.localSource(interface) }
         if let seconds = connectSeconds,
             let limit = try RequestOptions.limit(seconds, of: "--connect-timeout").map({ Duration.seconds($0) })
@@ -28,6 +28,12 @@ extension CurlConnectionOptions {
         try applyProxy(to: &request, settings)
         try applyVersions(to: &request)
         try applyTrust(to: &settings)
+    }
+
+    /// Leaves out the proxy of a file, and its Unix socket unless an option names one.
+    private func direct(_ options: inout HTTPDNSClient.Request.Options) {
+        options.proxy = .off
+        if unixSocket == nil { options.unixSocket = nil }
     }
 
     /// Refuses a URL whose scheme is not allowed.
@@ -48,11 +54,11 @@ extension CurlConnectionOptions {
     {
         guard let proxy else {
             guard proxyUser == nil else { throw .usage("-U has the login of a proxy, and no -x is given") }
-            if proxyExceptions == "*" { request.options.proxy = .off }
+            if proxyExceptions == "*" { request.changeOptions(direct) }
             return
         }
         guard !proxy.isEmpty, proxyExceptions != "*" else {
-            request.options.proxy = .off
+            request.changeOptions(direct)
             return
         }
         do throws(HTTPDNSClientError) {
@@ -65,7 +71,8 @@ extension CurlConnectionOptions {
                 parsed.credential = .init(user: parts[0], password: password.map { text in HTTPDNSSecret { text } })
             }
             let names = (proxyExceptions ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
-            request.options.proxy = .through(parsed, except: try .init(names))
+            let rules = HTTPDNSClient.Proxy.Rules.through(parsed, except: try .init(names))
+            request.changeOptions { $0.proxy = rules }
         } catch {
             throw .usage("-x: \(error.message)", hint: error.hint)
         }
@@ -74,10 +81,12 @@ extension CurlConnectionOptions {
     private func applyVersions(to request: inout HTTPDNSClient.Request) throws(CommandFailure) {
         let chosen = [usesHTTP10, usesHTTP11, usesHTTP2, usesHTTP2Only].filter(\.self).count
         guard chosen <= 1 else { throw .usage("two HTTP versions are given", hint: "give one of them") }
-        if usesHTTP10 { request.options.versions = .http10Only }
-        if usesHTTP11 { request.options.versions = .http1Only }
-        if usesHTTP2 { request.options.versions = .automatic }
-        if usesHTTP2Only { request.options.versions = .http2Only }
+        request.changeOptions {
+            if usesHTTP10 { $0.versions = .http10Only }
+            if usesHTTP11 { $0.versions = .http1Only }
+            if usesHTTP2 { $0.versions = .automatic }
+            if usesHTTP2Only { $0.versions = .http2Only }
+        }
     }
 
     private func applyTrust(to settings: inout ClientSettings) throws(CommandFailure) {

@@ -37,13 +37,18 @@ extension CurlOptions {
         try dropContentLength(from: &request, &settings)
         try addLimits(to: &request)
         try applyRedirects(options, to: &request, &settings)
-        request.options.decodesBody = decodesBody && !keepsCodings
-        request.options.keepsChunks = keepsCodings
+        request.changeOptions {
+            $0.decodesBody = decodesBody && !keepsCodings
+            $0.keepsChunks = keepsCodings
+        }
         // With both options curl asks for codings, and keeps them.
         if decodesBody, keepsCodings, !request.headerFields.contains(.acceptEncoding) {
             request.headerFields[.acceptEncoding] = "deflate, gzip, br, zstd"
         }
-        if let retries { request.options.retries = try retryPolicy(retries, request.method) }
+        if let retries {
+            let policy = try retryPolicy(retries, request.method)
+            request.changeOptions { $0.retries = policy }
+        }
         try connection.apply(to: &request, &settings)
         return request
     }
@@ -140,7 +145,9 @@ extension CurlOptions {
             }
             if usesDigest, !usesBasic {
                 let password = String(user[user.index(after: colon)...])
-                request.options.credential = .digest(user: String(user[..<colon]), password: HTTPDNSSecret { password })
+                let name = String(user[..<colon])
+                let credential = HTTPDNSClient.Credential.digest(user: name, password: HTTPDNSSecret { password })
+                request.changeOptions { $0.credential = credential }
             } else {
                 value = "Basic " + Base64.text(Array(user.utf8))
             }
@@ -155,12 +162,12 @@ extension CurlOptions {
     private func addLimits(to request: inout HTTPDNSClient.Request) throws(CommandFailure) {
         if let rateLimit {
             if let bytes = try ByteArgument.bytes(rateLimit, of: "--limit-rate") {
-                request.options.bandwidth = .init(receiving: .bytes(bytes), sending: .bytes(bytes))
+                request.changeOptions { $0.bandwidth = .init(receiving: .bytes(bytes), sending: .bytes(bytes)) }
             }
         }
         if let maximumBody {
             let limit = try ByteArgument.bytes(maximumBody, of: "--max-filesize")
-            request.options.maximumResponseBody = limit.map { .bytes($0) } ?? .unlimited
+            request.changeOptions { $0.maximumResponseBody = limit.map { .bytes($0) } }
         }
     }
 
@@ -209,7 +216,7 @@ extension CurlOptions {
         let limit = try redirectLimit
         guard isFollowing else {
             if maximumRedirects != nil { settings.notes.append("without -L, --max-redirs has no effect") }
-            request.options.redirects = .off
+            request.changeOptions { $0.redirects = .off }
             return
         }
         var policy = settings.configuration.redirects
@@ -218,7 +225,7 @@ extension CurlOptions {
         } else if !settings.readsFile {
             policy.limit = Self.defaultRedirects
         }
-        request.options.redirects = policy
+        request.changeOptions { [policy] in $0.redirects = policy }
         let method = try options.givenMethod
         let (trusts, headers) = (trustsRedirects, request.headerFields)
         let protocols = try AllowedProtocols(connection)
@@ -232,7 +239,9 @@ extension CurlOptions {
             }
             guard trusts || method != nil || connectTo.holdForEveryHost else { return .follow }
             if connectTo.holdForEveryHost {
-                next.options.addresses = connectTo.targets(for: next.url).map { .only($0) } ?? .automatic
+                next.changeOptions { [url = next.url] in
+                    $0.addresses = connectTo.targets(for: url).map { .only($0) } ?? .automatic
+                }
             }
             // -X names the method of every request of the call.
             if let method { next.method = method }

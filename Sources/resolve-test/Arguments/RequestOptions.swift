@@ -50,7 +50,7 @@ struct RequestOptions: ParsableArguments, Sendable {
         sendsData: Bool = true
     ) throws(CommandFailure) -> HTTPDNSClient.Request {
         var header = try HeaderArgument(headers)
-        var request = HTTPDNSClient.Request(url: url, options: settings.requestOptions(common))
+        var request = HTTPDNSClient.Request(url: url, settings.requestOptions(common))
         if sendsData, !data.isEmpty {
             request.body = .bytes(try DataArgument.bytes(data))
             request.method = .post
@@ -61,9 +61,9 @@ struct RequestOptions: ParsableArguments, Sendable {
         if let method = try givenMethod { request.method = method }
         settings.notes += header.notes
         request.headerFields = header.fields
-        request.options.withoutHeaders.formUnion(header.removed)
+        request.changeOptions { [removed = header.removed] in $0.withoutHeaders.formUnion(removed) }
         if let hostHeader = header.hostHeader {
-            request.options.hostHeader = hostHeader
+            request.changeOptions { $0.hostHeader = hostHeader }
             settings.notes.append(
                 "Host \"\(hostHeader)\" replaces the URL's host in this field only; SNI, certificate and address are the URL's"
                     + " (to change the address, keep the name in the URL and use --map)"
@@ -89,7 +89,10 @@ struct RequestOptions: ParsableArguments, Sendable {
     {
         if let maximumSeconds {
             if let limit = try Self.limit(maximumSeconds, of: "--max-time") {
-                request.options.timeout = .seconds(limit)
+                request.changeOptions {
+                    $0.timeouts.total = .seconds(limit)
+                    $0.timeouts.responseHead = nil
+                }
             }
             settings.configuration.timeouts.total = nil
         } else if !settings.readsFile {

@@ -93,13 +93,15 @@ struct BenchCommand: Subcommand {
         let target = try target()
         var settings = try ClientSettings(common, environment: console.environment)
         var request = try requestOptions.request(url, common, &settings)
-        request.options.redirects = .off
-        // Every request must reach the origin, and once.
-        request.options.mergesIdenticalReads = .off
-        request.options.retries = .off
+        request.changeOptions {
+            $0.redirects = .off
+            // Every request must reach the origin, and once.
+            $0.mergesIdenticalReads = false
+            $0.retries = .off
+        }
         settings.configuration.connections.hedgeAfter = nil
         settings.configuration.responseCache = nil
-        if usesHTTP1 { request.options.versions = .http1Only }
+        if usesHTTP1 { request.changeOptions { $0.versions = .http1Only } }
         console.note(settings.notes + [announcement(of: target, plan)], unless: isJSON)
 
         let screen = console.screen(for: console.standardOutput)

@@ -39,14 +39,14 @@ struct CompareCommand: Subcommand {
         let settings = try settings(console)
         let resolver = settings.configuration.resolver
         let routes = try RouteTable(resolver.routes, providerNames: resolver.providers.map(\.name))
-        let options = settings.requestOptions(common)
+        let change = settings.requestOptions(common)
         let comparisons = try await settings.withClient { client in
             let comparer = Comparer(
                 client: client,
                 system: SystemResolver(),
                 routes: routes,
                 policy: resolver.policy,
-                options: options,
+                change: change,
                 families: resolver.families ?? .both,
                 timeLimit: resolver.timeLimit,
                 isProbing: isProbing

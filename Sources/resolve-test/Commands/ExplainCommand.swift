@@ -24,9 +24,10 @@ struct ExplainCommand: Subcommand {
     func perform(on console: Console) async throws -> Int32 {
         if URLArgument.completed(url) != url { _ = try URLArgument.parsed(url) }
         let settings = try ClientSettings(common, environment: console.environment)
-        let options = settings.requestOptions(common)
+        let change = settings.requestOptions(common)
         let rewrite = try await settings.withClient { client in
-            let given = try await client.rewrite(url, options: options)
+            let given = try await client.rewrite(url, change)
+            let options = client.resolved(HTTPDNSClient.Request(url: url, change)).options
             let rewritten = try client.inOrderOfFirstRequest(given, options: options)
             return try RewriteView(
                 rewritten,

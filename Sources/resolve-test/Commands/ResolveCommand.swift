@@ -45,12 +45,11 @@ struct ResolveCommand: Subcommand {
         let words = try ResolveWords(self.words, types: types)
         let options = try effectiveOptions(words)
         let settings = try ClientSettings(options, environment: console.environment)
-        var requestOptions = settings.requestOptions(options)
-        requestOptions.families = words.families ?? requestOptions.families
-        let report = try await settings.withClient { [requestOptions] client in
+        let families = words.families ?? options.family?.families
+        let report = try await settings.withClient { client in
             var report = ResolveReport(rows: [], providerKinds: settings.providerKinds)
             if words.families?.isEmpty != true {
-                report.rows = try await Self.rows(words.hosts, client: client, options: requestOptions)
+                report.rows = try await Self.rows(words.hosts, client: client) { $0.families = families }
             }
             if words.types.contains(.https) {
                 let lookup = HTTPSRecordLookup(client: client, settings: settings)
@@ -89,22 +88,22 @@ struct ResolveCommand: Subcommand {
     private static func rows(
         _ questions: [HostArgument],
         client: HTTPDNSClient,
-        options: HTTPDNSClient.Request.Options
+        _ change: @escaping HTTPDNSClient.Request.Options.Change
     ) async throws -> [ResolveReport.Row] {
         try await ConcurrentWork.map(questions, atMost: 64) { question in
-            try await row(question, client: client, options: options)
+            try await row(question, client: client, change)
         }
     }
 
     private static func row(
         _ question: HostArgument,
         client: HTTPDNSClient,
-        options: HTTPDNSClient.Request.Options
+        _ change: @escaping HTTPDNSClient.Request.Options.Change
     ) async throws -> ResolveReport.Row {
         var outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>
         do {
             outcome = .success(
-                try await client.resolve(question.host.queryText, port: question.port, options: options)
+                try await client.resolve(question.host.queryText, port: question.port, change)
             )
         } catch let error as CancellationError {
             throw error

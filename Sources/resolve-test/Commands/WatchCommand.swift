@@ -73,9 +73,9 @@ struct WatchCommand: Subcommand {
         }
         let questions = try hosts.map { text throws(CommandFailure) in try HostArgument(text) }
         let settings = try ClientSettings(common, environment: console.environment)
-        let options = settings.requestOptions(common)
+        let change = settings.requestOptions(common)
         let model = try await settings.withClient { client in
-            let source = WatchedResolver(client: client, options: options, questions: questions, interval: interval)
+            let source = WatchedResolver(client: client, change: change, questions: questions, interval: interval)
             return try await watch(source, ending, on: console)
                 .run(WatchModel(questions, providerKinds: settings.providerKinds))
         }

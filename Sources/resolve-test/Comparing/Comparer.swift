@@ -13,7 +13,8 @@ struct Comparer: Sendable {
     let system: any SystemResolving
     let routes: RouteTable
     let policy: HTTPDNSAddressPolicy
-    let options: HTTPDNSClient.Request.Options
+    /// The change of options for each query.
+    let change: HTTPDNSClient.Request.Options.Change?
     /// The families to query if neither the options nor a route have any.
     let families: HTTPDNSAddress.Families
     /// The time limit of the system resolver.
@@ -23,7 +24,8 @@ struct Comparer: Sendable {
     func compare(_ host: HTTPDNSName, port: UInt16) async throws -> Comparison {
         let route = routes.entry(for: host)?.route
         async let ours = clientAnswer(host, port: port, route: route)
-        async let theirs = systemAnswer(host, families: options.families ?? route?.families ?? families)
+        let own = client.resolved(HTTPDNSClient.Request(url: "", change)).options.families
+        async let theirs = systemAnswer(host, families: own ?? route?.families ?? families)
         var comparison = Comparison(host: host, port: port, client: try await ours, system: try await theirs)
         guard comparison.isComparable else { return comparison }
         comparison.isProbed = isProbing
@@ -58,7 +60,7 @@ struct Comparer: Sendable {
         route: HTTPDNSRoute?
     ) async throws -> Comparison.ClientAnswer {
         do {
-            let resolution = try await client.resolve(host.queryText, port: port, options: options)
+            let resolution = try await client.resolve(host.queryText, port: port, change)
             switch resolution.source {
             case .provider, .mapping: return .resolved(resolution)
             case .system: return .notAsked(Self.reasonNotAsked(host, resolution: resolution))

@@ -113,9 +113,10 @@ extension RewriteView {
             let request =
                 details.addresses.isEmpty
                 ? rewritten : client.replacingAddresses(of: rewritten, with: details.addresses)
+            let options = client.resolved(HTTPDNSClient.Request(url: "")).options
             try? self.init(
                 request,
-                egressChoice: (try? client.egressChoice(of: request)) ?? .direct,
+                egressChoice: (try? client.egressChoice(of: request, options: options)) ?? .direct,
                 orderRule: client.addressOrderRule(of: request)
             )
             answered = details.connection?.endpoint

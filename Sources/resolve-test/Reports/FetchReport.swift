@@ -256,13 +256,15 @@ extension FetchReport {
     ) throws(CommandFailure) {
         let summary = response.body.summary
         var hops: [Hop] = []
+        // Those of the client: a call's own are not in its response.
+        let options = client.resolved(HTTPDNSClient.Request(url: "")).options
         for (index, exchange) in response.exchanges.enumerated() {
             let isLast = index == response.exchanges.count - 1
             let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
             let request = calls.inOrderOfAttempts(exchange.request, client)
             var rewrite = try RewriteView(
                 request,
-                egressChoice: (try? client.egressChoice(of: request)) ?? .direct,
+                egressChoice: (try? client.egressChoice(of: request, options: options)) ?? .direct,
                 orderRule: client.addressOrderRule(of: request)
             )
             rewrite.answered = exchange.remote

@@ -15,19 +15,19 @@ struct WatchedResolver: WatchSource {
     }
 
     private let client: HTTPDNSClient
-    private let options: HTTPDNSClient.Request.Options
+    private let change: HTTPDNSClient.Request.Options.Change?
     private let questions: [HostArgument]
     private let interval: Duration
     private let steps = AsyncStream<Step>.makeStream()
 
     init(
         client: HTTPDNSClient,
-        options: HTTPDNSClient.Request.Options,
+        change: HTTPDNSClient.Request.Options.Change?,
         questions: [HostArgument],
         interval: Duration
     ) {
         self.client = client
-        self.options = options
+        self.change = change
         self.questions = questions
         self.interval = interval
     }
@@ -69,7 +69,7 @@ struct WatchedResolver: WatchSource {
     private func ask(_ question: HostArgument) async -> Result<HTTPDNSResolver.Resolution, CommandFailure>? {
         do {
             return .success(
-                try await client.resolve(question.host.queryText, port: question.port, options: options)
+                try await client.resolve(question.host.queryText, port: question.port, change)
             )
         } catch is CancellationError {
             return nil

@@ -70,9 +70,8 @@ struct CredentialOverTheWireTests {
                 guard call > 1, let client = shared.withLock({ $0 }) else {
                     return HTTPDNSClient.Credential.Token("t1")
                 }
-                var request = HTTPDNSClient.Request(url: base + "/token")
-                request.options.credential = .off
-                return HTTPDNSClient.Credential.Token(try await client.execute(request).text())
+                let response = try await client.get(base + "/token") { $0.credential = .off }
+                return HTTPDNSClient.Credential.Token(try await response.text())
             }
         ]
         try await withClient(configuration) { client async throws in

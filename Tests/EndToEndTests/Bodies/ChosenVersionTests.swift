@@ -21,12 +21,11 @@ struct ChosenVersionTests {
         let host = "version-\(versions).wild.test".lowercased()
         let mark = rig.accessLogMark()
         try await withClient(rig.settings(mappings: [host: .addresses(["127.0.0.2"])])) { client in
-            var request = HTTPDNSClient.Request(
+            let request = HTTPDNSClient.Request(
                 method: .post,
                 url: "https://\(host):\(rig.tlsPort)/echo",
                 body: .bytes([1, 2])
-            )
-            request.options.versions = versions
+            ) { $0.versions = versions }
             for _ in 0..<2 {
                 let response = try await client.execute(request)
                 #expect(response.status == .ok && (response.version == .http2) == (name == "HTTP/2.0"))
@@ -48,8 +47,7 @@ struct ChosenVersionTests {
                 method: .post,
                 url: "https://\(host):\(rig.http1Port)/echo",
                 body: .bytes([1])
-            )
-            request.options.versions = .http2Only
+            ) { $0.versions = .http2Only }
             for _ in 0..<3 {
                 let error = try await refusal { _ = try await client.execute(request) }
                 #expect(
@@ -58,7 +56,7 @@ struct ChosenVersionTests {
                 )
                 #expect(!error.requestMayHaveBeenSent)
             }
-            request.options.versions = .automatic
+            request.changeOptions { $0.versions = .automatic }
             #expect(try await client.execute(request).text().isEmpty == false)
         }
         let lines = try await rig.awaitAccessLog(since: mark) { $0.host.hasPrefix(host) }

@@ -51,8 +51,7 @@ struct CompressedBodyTests {
                 var request = HTTPDNSClient.Request(
                     method: .put,
                     url: "https://one.test:\(rig.tlsPort)/stored/compressed-\(name)-\(versions)"
-                )
-                request.options.versions = versions
+                ) { $0.versions = versions }
                 let steps = Lock<[HTTPDNSClient.Progress]>([])
                 let complete = Gate()
                 request.body = body.compressed().reportingProgress { step in
@@ -113,7 +112,7 @@ struct CompressedBodyTests {
         try await withClient(settings(rig)) { client in
             for (method, length) in [(.post, "0"), (.get, nil)] as [(HTTPRequest.Method, String?)] {
                 var request = HTTPDNSClient.Request(method: method, url: "https://one.test:\(rig.tlsPort)/echo")
-                request.options.versions = versions
+                request.changeOptions { $0.versions = versions }
                 let headers = try await Echo(client.execute(request)).headers
                 let found = headers.first { $0.key.lowercased() == "content-length" }?.value
                 #expect(found == length.map { .one($0) })
@@ -127,7 +126,7 @@ struct CompressedBodyTests {
         let rig = try await ServerRig.shared()
         try await withClient(settings(rig)) { client in
             var request = HTTPDNSClient.Request(method: .post, url: "https://one.test:\(rig.http1Port)/echo")
-            request.options.versions = .http10Only
+            request.changeOptions { $0.versions = .http10Only }
             request.body = .text("hello").compressed()
             #expect(try await Echo(client.execute(request)).headers["Content-Encoding"] == .one("gzip"))
             request.body = .stream(AsyncStream<[UInt8]> { $0.finish() }).compressed()
@@ -158,7 +157,7 @@ struct CompressedBodyTests {
                     }
                 })
                 var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/\(name)")
-                request.options.versions = versions
+                request.changeOptions { $0.versions = versions }
                 request.body = .stream(stream).compressed()
                 try await client.execute(request).text()
             }

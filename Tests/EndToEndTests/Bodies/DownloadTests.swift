@@ -33,11 +33,11 @@ struct DownloadTests {
         )
         try await withClient(settings()) { client in
             let task = Task {
-                try await client.download(
-                    "http://one.test:\(server.port)/",
-                    to: folder.path("a"),
-                    timeout: how == "late" ? .seconds(1) : .inherited
-                ) { if $0.bytes >= 1_000_000 { begun.open() } }
+                try await client.download("http://one.test:\(server.port)/", to: folder.path("a")) {
+                    if how == "late" { $0.timeouts.total = .seconds(1) }
+                } progress: {
+                    if $0.bytes >= 1_000_000 { begun.open() }
+                }
             }
             if how != "late" {
                 await begun.passage()
@@ -68,8 +68,8 @@ struct DownloadTests {
         let folder = try TemporaryFolder()
         try await withClient(rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])) { client in
             let last = Lock<HTTPDNSClient.Progress?>(nil)
-            let download = try await client.download("https://one.test:\(rig.tlsPort)/\(name)", to: folder.path("a")) {
-                step in
+            let request = HTTPDNSClient.Request(url: "https://one.test:\(rig.tlsPort)/\(name)")
+            let download = try await client.download(request, to: folder.path("a")) { step in
                 last.withLock { last in
                     #expect(step.bytes >= last?.bytes ?? 0)
                     last = step

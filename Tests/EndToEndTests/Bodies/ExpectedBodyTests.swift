@@ -20,9 +20,7 @@ struct ExpectedBodyTests {
     private func request(_ port: UInt16, wait: Duration, body: HTTPDNSClient.Request.Body = .text("hello"))
         -> HTTPDNSClient.Request
     {
-        var request = HTTPDNSClient.Request(method: .post, url: "http://one.test:\(port)/", body: body)
-        request.options.continueTimeout = wait
-        return request
+        HTTPDNSClient.Request(method: .post, url: "http://one.test:\(port)/", body: body) { $0.continueTimeout = wait }
     }
 
     @Test("A body waits for 100 (Continue)")
@@ -120,7 +118,7 @@ struct ExpectedBodyTests {
         let server = try RawServer(address: "127.0.0.9", port: refusing.port, .readHead, .read(5), .respond("ok"))
         try await withClient(settings()) { client in
             var request = request(server.port, wait: .zero)
-            request.options.addresses = .only(["127.0.0.8", "127.0.0.9"])
+            request.changeOptions { $0.addresses = .only(["127.0.0.8", "127.0.0.9"]) }
             let response = try await client.execute(request)
             #expect(response.status == .ok && response.exchanges.last?.failedAttempts.count == 1)
         }

@@ -42,7 +42,7 @@ struct ResumedDownloadTests {
     /// Starts the download of a file of nginx through a relay, and resets the connection at half of it.
     private func interrupt(_ url: String, _ relay: TCPRelay, to path: String, with client: HTTPDNSClient) async throws {
         let error = try await refusal {
-            _ = try await client.download(url, to: path, existingFile: .resume) { step in
+            _ = try await client.download(HTTPDNSClient.Request(url: url), to: path, existingFile: .resume) { step in
                 if step.bytes >= Self.size / 2 { relay.endConnections(resetting: true) }
             }
         }
@@ -82,8 +82,9 @@ struct ResumedDownloadTests {
                 url,
                 to: folder.path("a"),
                 existingFile: .resume,
-                checksum: checksum(hasChanged ? new : old)
-            ) { step in first.withLock { $0 = $0 ?? step.bytes } }
+                checksum: checksum(hasChanged ? new : old),
+                progress: { step in first.withLock { $0 = $0 ?? step.bytes } }
+            )
         }
         // nginx may write the line of the first request after the mark.
         let line = try await rig.awaitAccessLog(since: mark) { $0.target == "/limited/\(name)" && !$0.range.isEmpty }[0]
@@ -123,7 +124,8 @@ struct ResumedDownloadTests {
         let url = "https://resume.wild.test:\(relay.port)/"
         try await withClient(settings { $0.trustRoots = .file(rig.certificateAuthorityFile) }) { client in
             let error = try await refusal {
-                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) { step in
+                let request = HTTPDNSClient.Request(url: url)
+                _ = try await client.download(request, to: folder.path("a"), existingFile: .resume) { step in
                     if step.bytes >= 3 { relay.endConnections(resetting: false) }
                 }
             }
@@ -285,7 +287,9 @@ struct ResumedDownloadTests {
             _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
             let start = ContinuousClock.now
             let error = try await refusal {
-                _ = try await client.download(url, to: folder.path("a"), timeout: .seconds(2), existingFile: .resume)
+                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) {
+                    $0.timeouts.total = .seconds(2)
+                }
             }
             let elapsed = ContinuousClock.now - start
             #expect(error.code == .timedOut)
@@ -556,8 +560,9 @@ struct ResumedDownloadTests {
                 _ = try await client.download(
                     "http://resume.wild.test:\(server.port)/",
                     to: folder.path("a"),
-                    existingFile: .fail
-                ) { step in if step.isComplete { try? folder.replace("a", with: "other") } }
+                    existingFile: .fail,
+                    progress: { step in if step.isComplete { try? folder.replace("a", with: "other") } }
+                )
             }
             #expect(error.code == .fileFailed)
         }
@@ -633,7 +638,8 @@ struct ResumedDownloadTests {
         )
         let url = "http://resume.wild.test:\(server.port)/"
         try await withClient(settings()) { client in
-            async let first = client.download(url, to: folder.path("a"), existingFile: .resume) {
+            let request = HTTPDNSClient.Request(url: url)
+            async let first = client.download(request, to: folder.path("a"), existingFile: .resume) {
                 if $0.bytes == 3 { begun.open() }
             }
             await begun.passage()

@@ -55,7 +55,7 @@ struct SentBodyTests {
         defer { try? FileManager.default.removeItem(atPath: rig.storedFile(name)) }
         try await withClient(settings(rig)) { client in
             var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/\(name)")
-            request.options.versions = versions
+            request.changeOptions { $0.versions = versions }
             let steps = Lock<[HTTPDNSClient.Progress]>([])
             let complete = Gate()
             request.body = .file(source).reportingProgress { step in
@@ -105,8 +105,7 @@ struct SentBodyTests {
                 var request = HTTPDNSClient.Request(
                     method: .put,
                     url: "https://one.test:\(rig.tlsPort)/stored/other-\(name)-\(versions)"
-                )
-                request.options.versions = versions
+                ) { $0.versions = versions }
                 request.body = body
                 if name != "bytes" {
                     request.body = body.reportingProgress { step in
@@ -149,12 +148,11 @@ struct SentBodyTests {
             for (name, body) in bodies {
                 let stored = "formats-\(name)-\(versions)"
                 defer { try? FileManager.default.removeItem(atPath: rig.storedFile(stored)) }
-                var request = HTTPDNSClient.Request(
+                let request = HTTPDNSClient.Request(
                     method: .put,
-                    url: "https://one.test:\(rig.tlsPort)/stored/\(stored)"
-                )
-                request.options.versions = versions
-                request.body = body
+                    url: "https://one.test:\(rig.tlsPort)/stored/\(stored)",
+                    body: body
+                ) { $0.versions = versions }
                 let response = try await client.execute(request)
                 #expect(response.status == .created)
                 try await response.text()

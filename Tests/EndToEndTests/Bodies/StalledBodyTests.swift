@@ -69,8 +69,12 @@ struct StalledBodyTests {
         let rig = try await ServerRig.shared()
         let source = StallingSource(it.stall == .afterBytes ? [UInt8](repeating: 7, count: 100_000) : nil)
         var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
-        request.options.versions = it.versions
-        request.options.timeout = it.end == .deadline ? HTTPDNSClient.TimeLimit(total) : .inherited
+        request.changeOptions {
+            $0.versions = it.versions
+            guard it.end == .deadline else { return }
+            $0.timeouts.total = total
+            $0.timeouts.responseHead = nil
+        }
         request.body = it.kind.body(source)
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         settings.versions = it.versions
@@ -112,7 +116,7 @@ extension StalledBodyTests {
     private func endsWhenDeaf(
         _ versions: HTTPDNSClient.AllowedVersions,
         _ end: End,
-        total: HTTPDNSClient.TimeLimit
+        total: Duration
     ) async throws -> Bool {
         let rig = try await ServerRig.shared()
         let (asked, done) = (Gate(), Gate())
@@ -122,8 +126,12 @@ extension StalledBodyTests {
             return nil
         }
         var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
-        request.options.versions = versions
-        request.options.timeout = end == .deadline ? total : .inherited
+        request.changeOptions {
+            $0.versions = versions
+            guard end == .deadline else { return }
+            $0.timeouts.total = total
+            $0.timeouts.responseHead = nil
+        }
         request.body = .stream(source)
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         settings.versions = versions

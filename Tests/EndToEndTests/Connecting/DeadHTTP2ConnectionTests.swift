@@ -32,12 +32,12 @@ struct DeadHTTP2ConnectionTests {
 
         /// Sends a GET, once for what the client's policy has to say, and reads the answer.
         func get(_ client: HTTPDNSClient, at endpoint: HTTPDNSEndpoint? = nil) async throws -> HTTPDNSClient.Response {
-            var request = HTTPDNSClient.Request(url: url)
-            if let endpoint {
-                request.options.addresses = .only([HTTPDNSClient.Request.Target(endpoint.address, port: endpoint.port)])
+            let response = try await client.get(url) {
+                if let endpoint {
+                    $0.addresses = .only([HTTPDNSClient.Request.Target(endpoint.address, port: endpoint.port)])
+                }
+                $0.retries = .off
             }
-            request.options.retries = .off
-            let response = try await client.execute(request)
             try await response.text()
             return response
         }
@@ -124,7 +124,10 @@ struct DeadHTTP2ConnectionTests {
             let isOver = Gate()
             async let post = refusal {
                 defer { isOver.open() }
-                try await client.post(way.url, body: .text("charge"), timeout: .seconds(seconds)).text()
+                try await client.post(way.url, body: .text("charge")) {
+                    $0.timeouts.total = .seconds(seconds)
+                    $0.timeouts.responseHead = nil
+                }.text()
             }
             // A POST that comes after the GETs have found the connection dead goes to the other address, as it should.
             while !isOver.isOpen, client.connectionPools.first(where: { $0.endpoint == way.old })?.requests != 2 {
@@ -171,7 +174,10 @@ struct DeadHTTP2ConnectionTests {
             try await warm(client, way, count: 1)
             way.relay.loseAnswers()
             let error = try await refusal {
-                try await client.post(way.url, body: .text("charge"), timeout: .seconds(seconds)).text()
+                try await client.post(way.url, body: .text("charge")) {
+                    $0.timeouts.total = .seconds(seconds)
+                    $0.timeouts.responseHead = nil
+                }.text()
             }
             if error.code == .timedOut, !error.requestMayHaveBeenSent { return false }
             #expect(error.code == .timedOut && error.requestMayHaveBeenSent && error.retries == 0, "\(error)")
@@ -204,7 +210,7 @@ struct DeadHTTP2ConnectionTests {
             #expect(way.relay.connectionCount == 1)
             #expect(try way.logged("POST") == 1)
             // What comes after it is not touched by it.
-            let next = try await client.post(way.url, body: .text("charge"), connectTo: ["127.0.0.3"])
+            let next = try await client.post(way.url, body: .text("charge")) { $0.addresses = .only(["127.0.0.3"]) }
             try await next.text()
             #expect(next.exchanges.last?.failedAttempts.isEmpty == true)
         }

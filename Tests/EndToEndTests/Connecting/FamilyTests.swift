@@ -68,9 +68,9 @@ struct FamilyTests {
         for isClients in [true, false] {
             configuration.resolver.families = isClients ? .v6 : .both
             try await withClient(configuration) { client in
-                var request = HTTPDNSClient.Request(url: "http://one.test/")
-                if !isClients { request.options.families = .v6 }
-                let error = try await refusal { try await client.execute(request).text() }
+                let error = try await refusal {
+                    try await client.get("http://one.test/") { if !isClients { $0.families = .v6 } }.text()
+                }
                 #expect(error.code == .resolveFailed && error.phase == .resolve && error.host == "one.test")
                 #expect((error.underlying as? HTTPDNSResolver.Error)?.code == .noAddresses)
                 #expect("\(error)".contains("one.test has no IPv6 address"), "\(error)")

@@ -27,12 +27,12 @@ struct NetworkWaitTests {
     }
 
     private func request(_ port: UInt16, wait: Duration, method: HTTPRequest.Method = .get) -> HTTPDNSClient.Request {
-        var request = HTTPDNSClient.Request(method: method, url: "http://one.test:\(port)/")
-        request.options.retries = .off
-        request.options.retries.networkWait = wait
-        request.options.retries.delay = .milliseconds(10)
-        request.options.retries.maximumDelay = .milliseconds(100)
-        return request
+        HTTPDNSClient.Request(method: method, url: "http://one.test:\(port)/") {
+            $0.retries = .off
+            $0.retries.networkWait = wait
+            $0.retries.delay = .milliseconds(10)
+            $0.retries.maximumDelay = .milliseconds(100)
+        }
     }
 
     /// The server starts after the second failed try.
@@ -76,7 +76,7 @@ struct NetworkWaitTests {
     func bounded(byDeadline: Bool) async throws {
         let port = try await freePort()
         var request = request(port, wait: byDeadline ? .seconds(600) : .seconds(2))
-        if byDeadline { request.options.timeout = .seconds(2) }
+        if byDeadline { request.changeOptions { $0.timeouts.total = .seconds(2) } }
         let sent = request
         try await withClient(settings()) { client in
             let clock = ContinuousClock()
@@ -94,7 +94,7 @@ struct NetworkWaitTests {
         let server = try RawServer(.readHead, .reset)
         try await withClient(settings()) { client in
             var request = request(server.port, wait: .seconds(60), method: .post)
-            request.options.addresses = .only(["127.0.0.1"])
+            request.changeOptions { $0.addresses = .only(["127.0.0.1"]) }
             let sent = request
             let error = try await refusal { _ = try await client.execute(sent) }
             #expect(error.code == .connectionLost && error.retries == 0)

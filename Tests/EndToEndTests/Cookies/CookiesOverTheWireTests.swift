@@ -32,8 +32,8 @@ struct CookiesOverTheWireTests {
             let moved = try await Echo(client.get(rig.url("https://one.test/", "echo")))
             #expect(moved.address == "127.0.0.3" && moved.headers["cookie"] == .one("a=1"))
             // An address of the request's own changes nothing either.
-            let options = try await client.get(rig.url("https://one.test/", "echo"), connectTo: ["127.0.0.4"])
-            let pinned = try await Echo(options)
+            let url = rig.url("https://one.test/", "echo")
+            let pinned = try await Echo(client.get(url) { $0.addresses = .only(["127.0.0.4"]) })
             #expect(pinned.address == "127.0.0.4" && pinned.headers["cookie"] == .one("a=1"))
         }
     }

@@ -142,7 +142,7 @@ struct BrokenProviderTests {
         let server = try RawServer(.readHead, .hang)
         try await withClient(settings(server)) { client in
             let error = try await refusal {
-                _ = try await client.get("https://\(Self.host)/", timeout: .milliseconds(300))
+                _ = try await client.get("https://\(Self.host)/") { $0.timeouts.total = .milliseconds(300) }
             }
             #expect(error.code == .timedOut && error.host == Self.host, "\(error)")
             #expect(error.requestMayHaveBeenSent == false && error.limit != nil)

@@ -123,17 +123,12 @@ struct HostileURLTests {
                     #expect(error.code == .invalidRequest, "\(error)")
                 }
                 let error = try await refusal {
-                    var options = HTTPDNSClient.Request.Options()
-                    options.hostHeader = "one.test\(value)"
-                    _ = try await client.execute(HTTPDNSClient.Request(url: "http://one.test/", options: options))
+                    _ = try await client.get("http://one.test/") { $0.hostHeader = "one.test\(value)" }
                 }
                 #expect(error.code == .invalidRequest && !"\(error)".contains { $0.isNewline }, "\(error)")
             }
             for host in ["", " ", "a b", "a/b", "a@b", "a,b", "a\\b", "ü.test"] {
-                var options = HTTPDNSClient.Request.Options()
-                options.hostHeader = host
-                let request = HTTPDNSClient.Request(url: "http://one.test/", options: options)
-                let error = try await refusal { _ = try await client.execute(request) }
+                let error = try await refusal { _ = try await client.get("http://one.test/") { $0.hostHeader = host } }
                 #expect(error.code == .invalidRequest, "\(host): \(error)")
             }
             for name in ["Host", "host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade"] {

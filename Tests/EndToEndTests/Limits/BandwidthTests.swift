@@ -63,9 +63,7 @@ struct BandwidthTests {
     func exact(count: Int) async throws {
         let size = 1 << 20
         let server = try server(bytes: size)
-        var request = HTTPDNSClient.Request(url: "http://one.test:\(server.port)/")
-        request.options.bandwidth.receiving = Self.rate
-        let sent = request
+        let sent = HTTPDNSClient.Request(url: "http://one.test:\(server.port)/") { $0.bandwidth.receiving = Self.rate }
         try await withClient(settings()) { client in
             try await withThrowingTaskGroup(of: (Int, Duration, Double?).self) { tasks in
                 for _ in 0..<count {
@@ -90,9 +88,7 @@ struct BandwidthTests {
     @Test("A request's rate holds for each of eight responses")
     func request() async throws {
         let server = try server(bytes: Self.size)
-        var request = HTTPDNSClient.Request(url: "http://one.test:\(server.port)/")
-        request.options.bandwidth.receiving = Self.rate
-        let sent = request
+        let sent = HTTPDNSClient.Request(url: "http://one.test:\(server.port)/") { $0.bandwidth.receiving = Self.rate }
         try await withClient(settings()) { client in
             try await expectLimited {
                 try await withThrowingTaskGroup(of: HTTPDNSClient.Response.BodySummary?.self) { tasks in
@@ -130,13 +126,11 @@ struct BandwidthTests {
         let server = try RawServer(.readHead, .read(Self.size), .respond("ok"))
         let bytes = [UInt8](repeating: 7, count: Self.size)
         let limit = HTTPDNSClient.Bandwidth(sending: Self.rate)
-        var request = HTTPDNSClient.Request(
+        let sent = HTTPDNSClient.Request(
             method: .post,
             url: "http://one.test:\(server.port)/",
             body: isStream ? .stream(length: Int64(Self.size), Chunks([bytes])) : .bytes(bytes)
-        )
-        if !ofClient { request.options.bandwidth = limit }
-        let sent = request
+        ) { if !ofClient { $0.bandwidth = limit } }
         try await withClient(settings(ofClient ? limit : .init())) { client in
             try await expectLimited {
                 let response = try await client.execute(sent)
@@ -150,10 +144,11 @@ struct BandwidthTests {
     @Test("A limited body ends with its call's deadline, and with its task", arguments: [false, true])
     func ended(isCanceled: Bool) async throws {
         let server = try server(bytes: Self.size)
-        var request = HTTPDNSClient.Request(url: "http://one.test:\(server.port)/")
-        request.options.bandwidth.receiving = .kibibytes(1)
-        request.options.timeout = isCanceled ? .unlimited : .seconds(1)
-        let sent = request
+        let sent = HTTPDNSClient.Request(url: "http://one.test:\(server.port)/") {
+            $0.bandwidth.receiving = .kibibytes(1)
+            $0.timeouts.total = isCanceled ? nil : .seconds(1)
+            $0.timeouts.responseHead = nil
+        }
         try await withClient(settings()) { client in
             let begun = Gate()
             let task = Task {
@@ -184,8 +179,10 @@ struct BandwidthTests {
                 for number in 0..<20 {
                     var request = HTTPDNSClient.Request(method: .post, url: "http://one.test:\(server.port)/")
                     request.body = .bytes([UInt8](repeating: 7, count: 1000))
-                    request.options.timeout = .milliseconds(100 + 10 * number)
-                    if !ofClient { request.options.bandwidth = slow }
+                    request.changeOptions {
+                        $0.timeouts.total = .milliseconds(100 + 10 * number)
+                        if !ofClient { $0.bandwidth = slow }
+                    }
                     tasks.addTask { [request] in
                         do {
                             _ = try await client.execute(request)
@@ -206,11 +203,10 @@ struct BandwidthTests {
         configuration.bandwidth.sending = .bytes(0)
         let refused = configuration
         #expect(try await refusal { _ = try await HTTPDNSClient(configuration: refused) }.code == .configuration)
-        var request = HTTPDNSClient.Request(url: "http://one.test/")
-        request.options.bandwidth.receiving = .bytes(0)
-        let sent = request
         try await withClient(settings()) { client in
-            let error = try await refusal { _ = try await client.execute(sent) }
+            let error = try await refusal {
+                _ = try await client.get("http://one.test/") { $0.bandwidth.receiving = .bytes(0) }
+            }
             #expect(error.code == .invalidRequest)
         }
     }

@@ -66,8 +66,6 @@ struct FlippedMappingTests {
                 }
                 for worker in 0..<Self.inFlight {
                     group.addTask {
-                        var options = HTTPDNSClient.Request.Options()
-                        if worker % 2 == 1 { options.versions = .http1Only }
                         var number = 0
                         while clock.now() < end {
                             // Most are long on the way, so that 64 are in flight; two workers leave hardly a moment in
@@ -76,9 +74,9 @@ struct FlippedMappingTests {
                             let target = "\(path)?flip=\(worker)-\(number)"
                             number += 1
                             let earliest = client.mappings.generation
-                            let response = try await client.execute(
-                                HTTPDNSClient.Request(url: "https://\(name):\(rig.tlsPort)\(target)", options: options)
-                            )
+                            let response = try await client.get("https://\(name):\(rig.tlsPort)\(target)") {
+                                if worker % 2 == 1 { $0.versions = .http1Only }
+                            }
                             let latest = client.mappings.generation
                             let exchange = try #require(response.exchanges.first)
                             try await response.text()

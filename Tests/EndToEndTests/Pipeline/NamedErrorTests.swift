@@ -179,7 +179,7 @@ struct NamedErrorTests {
             // The time limit has retired the connection, and a new one could take longer than what is meant here.
             guard try await warm() else { return false }
             let limit = seconds - 1
-            let total = try await refusal { _ = try await client.get(stalled, timeout: .seconds(limit)) }
+            let total = try await refusal { _ = try await client.get(stalled) { $0.timeouts.total = .seconds(limit) } }
             if total.code == .timedOut, total.phase != .firstByte { return false }
             #expect(total.code == .timedOut && total.phase == .firstByte && total.isCallDeadline, "\(total)")
             #expect(total.limit == .seconds(limit))

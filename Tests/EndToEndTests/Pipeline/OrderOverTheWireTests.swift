@@ -124,14 +124,12 @@ struct OrderOverTheWireTests {
                 #expect("\(error)".contains("64 KiB") || "\(error)".contains("65"), "\(path): \(error)")
             }
             // Exactly at the limit is inside it, and the client goes on.
-            var request = HTTPDNSClient.Request(url: "\(origin)/1k.bin")
-            request.options.maximumResponseBody = .bytes(1024)
-            #expect(try await client.execute(request).body.collect(upTo: .bytes(1024)).count == 1024)
-            request.options.maximumResponseBody = .bytes(1023)
-            let short = try await refusal { _ = try await client.execute(request).text() }
+            let url = "\(origin)/1k.bin"
+            let whole = try await client.get(url) { $0.maximumResponseBody = .bytes(1024) }
+            #expect(try await whole.body.collect(upTo: .bytes(1024)).count == 1024)
+            let short = try await refusal { try await client.get(url) { $0.maximumResponseBody = .bytes(1023) }.text() }
             #expect(short.code == .responseTooLarge, "\(short)")
-            request.options.maximumResponseBody = .inherited
-            let collected = try await refusal { _ = try await client.execute(request).body.collect(upTo: .bytes(1023)) }
+            let collected = try await refusal { _ = try await client.get(url).body.collect(upTo: .bytes(1023)) }
             #expect(collected.code == .responseTooLarge, "\(collected)")
         }
     }

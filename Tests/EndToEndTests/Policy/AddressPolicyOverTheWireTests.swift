@@ -131,7 +131,9 @@ struct AddressPolicyOverTheWireTests {
                 ("http://[::ffff:169.254.169.254]/", nil), ("http://0.0.0.0/", nil), ("http://[::]/", nil),
                 ("http://[fe80::1]/", nil), ("http://meta.test./", nil),
             ] as [(String, [HTTPDNSClient.Request.Target]?)] {
-                let error = try await refusal { _ = try await client.get(url, connectTo: pins) }
+                let error = try await refusal {
+                    _ = try await client.get(url) { if let pins { $0.addresses = .only(pins) } }
+                }
                 #expect(error.code == .policyRefused && error.phase == .policy, "\(url): \(error)")
             }
         }

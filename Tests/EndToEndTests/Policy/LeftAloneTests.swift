@@ -55,9 +55,9 @@ struct LeftAloneTests {
                 let error = try await refusal { _ = try await client.get("https://\(host)/") }
                 #expect(error.code == .resolveFailed && error.phase == .resolve && error.host == host, "\(error)")
             }
-            var request = HTTPDNSClient.Request(url: "https://once-out.wild.test/")
-            request.options.addresses = .system
-            let error = try await refusal { [request] in _ = try await client.execute(request) }
+            let error = try await refusal {
+                _ = try await client.get("https://once-out.wild.test/") { $0.addresses = .system }
+            }
             #expect(error.code == .resolveFailed, "\(error)")
             #expect(try await client.resolve("excluded.wild.test").source == .provider)
         }

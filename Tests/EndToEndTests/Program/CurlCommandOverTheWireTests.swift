@@ -74,15 +74,16 @@ struct CurlCommandOverTheWireTests {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         let name = "curl-\(Self.samples.firstIndex { $0.testDescription == sample.testDescription } ?? -1).wild.test"
-        var request = HTTPDNSClient.Request(
+        let request = HTTPDNSClient.Request(
             method: sample.method,
             url: "http://\(name):\(rig.httpPort)\(sample.target)",
             headerFields: sample.fields,
             body: try sample.body(folder)
-        )
-        request.options.addresses = .only(["127.0.0.3"])
-        request.options.decodesBody = false
-        request.options.timeout = .seconds(60)
+        ) {
+            $0.addresses = .only(["127.0.0.3"])
+            $0.decodesBody = false
+            $0.timeouts.total = .seconds(60)
+        }
         let mark = rig.accessLogMark()
         let sent = try await withClient(rig.settings(mappings: [:])) { client in
             try await client.execute(request).body.collect(upTo: .mebibytes(1))

@@ -19,8 +19,7 @@ struct LocalWayTests {
         let folder = try TemporaryFolder()
         let path = folder.path("s")
         let server = try RawServer(unixSocket: path, script: Self.script)
-        var request = HTTPDNSClient.Request(url: "http://nobody-knows.test/a")
-        request.options.unixSocket = path
+        let request = HTTPDNSClient.Request(url: "http://nobody-knows.test/a") { $0.unixSocket = path }
         try await withClient(HTTPDNSClient.Configuration()) { client async throws in
             let response = try await client.execute(request)
             #expect(try await response.text() == "ok")
@@ -87,10 +86,9 @@ struct LocalWayTests {
         }
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.mappings[try HTTPDNSMapping.Key("two.test")] = .addresses(["127.0.0.1:\(other.port)"])
-        var request = HTTPDNSClient.Request(url: "http://one.test/")
-        request.options.unixSocket = folder.path("s")
         try await withClient(settings) { client async throws in
-            #expect(try await client.execute(request).text() == "ok")
+            let response = try await client.get("http://one.test/") { $0.unixSocket = folder.path("s") }
+            #expect(try await response.text() == "ok")
         }
         #expect(server.connections.count == 1 && other.connections.count == 1)
     }

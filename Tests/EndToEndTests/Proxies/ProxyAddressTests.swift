@@ -108,11 +108,14 @@ struct ProxyAddressTests {
         settings.timeouts.connect = .seconds(600)
         try await withClient(settings) { client async throws in
             var request = HTTPDNSClient.Request(url: "http://one.test/")
-            request.options.timeout = .seconds(3)
+            request.changeOptions { $0.timeouts.total = .seconds(3) }
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.execute(request) }
             #expect(error.code == .timedOut && !error.requestMayHaveBeenSent, "\(error)")
             // Shorter than the limit for connecting: the silent address has no second turn in it.
-            request.options.timeout = .seconds(300)
+            request.changeOptions {
+                $0.timeouts.total = .seconds(300)
+                $0.timeouts.responseHead = nil
+            }
             #expect(try await client.execute(request).text() == "ok")
         }
         withExtendedLifetime(hole) {}

@@ -106,8 +106,10 @@ struct SecureProxyTests {
             other.resolvesLocally = true
             other.credential = HTTPDNSClient.Proxy.Credential(user: "you", password: HTTPDNSSecret { "y" })
             var request = HTTPDNSClient.Request(url: "http://192.0.2.7:8080/b")
-            request.options.proxy = .through(other)
-            request.options.timeout = .seconds(3)
+            request.changeOptions { [other] in
+                $0.proxy = .through(other)
+                $0.timeouts.total = .seconds(3)
+            }
             // No connection is left for it, which proves that it does not take the one that is there.
             guard !CurlLibrary.matchesProxyWithoutLogin else {
                 // libcurl 8 chooses the tunnel of the first login, and the client closes it. The server then reads the next
@@ -208,7 +210,7 @@ struct SecureProxyTests {
         #expect(try await first.get("http://lab.test:8080/a").text() == "ok")
         var request = HTTPDNSClient.Request(url: "http://lab.test:8080/b")
         // The relay has one connection at a time, which may stay the first client's.
-        request.options.timeout = .seconds(3)
+        request.changeOptions { $0.timeouts.total = .seconds(3) }
         await #expect(throws: HTTPDNSClientError.self) { try await second.execute(request) }
         try await first.shutdown()
         try await second.shutdown()

@@ -73,7 +73,7 @@ struct SquidTests {
             #expect(try await response.text() == "127.0.0.3\n")
             #expect(response.exchanges.last?.remote.address == HTTPDNSAddress("127.0.0.3"))
             // Addresses that the request names go the same way, no matter who resolves.
-            let pinned = try await client.get(url, connectTo: ["127.0.0.4"])
+            let pinned = try await client.get(url) { $0.addresses = .only(["127.0.0.4"]) }
             #expect(try await pinned.text() == "127.0.0.4\n")
         }
         let port = rig.tlsPort
@@ -92,7 +92,7 @@ struct SquidTests {
         settings.proxy = .through(try HTTPDNSClient.Proxy("http://\(relay.address):\(relay.port)"))
         try await withClient(settings) { client async throws in
             var request = HTTPDNSClient.Request(url: "https://proxied.wild.test:\(rig.tlsPort)/drip?count=2&every=0")
-            request.options.versions = .http10Only
+            request.changeOptions { $0.versions = .http10Only }
             let whole = try await client.execute(request)
             #expect(whole.headerFields[.contentLength] == nil)
             #expect(try await whole.text() == "1\n2\n")
@@ -235,17 +235,14 @@ struct SquidTests {
         settings.proxy = .off
         try await withClient(settings) { client async throws in
             let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
-            var request = HTTPDNSClient.Request(url: url)
-            #expect(try await client.execute(request).text() == "127.0.0.3\n")
-            request.options.proxy = rules
-            #expect(try await client.execute(request).text() == "127.0.0.2\n")
+            #expect(try await client.get(url).text() == "127.0.0.3\n")
+            #expect(try await client.get(url, { $0.proxy = rules }).text() == "127.0.0.2\n")
         }
         settings.proxy = rules
         try await withClient(settings) { client async throws in
-            var request = HTTPDNSClient.Request(url: "https://proxied.wild.test:\(rig.tlsPort)/health")
-            #expect(try await client.execute(request).text() == "127.0.0.2\n")
-            request.options.proxy = .off
-            #expect(try await client.execute(request).text() == "127.0.0.3\n")
+            let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
+            #expect(try await client.get(url).text() == "127.0.0.2\n")
+            #expect(try await client.get(url, { $0.proxy = .off }).text() == "127.0.0.3\n")
         }
     }
 }

@@ -149,8 +149,10 @@ struct DeadProviderTests {
         configuration.resolver.families = .v4
         let mark = rig.bindLogMark()
         try await withClient(configuration) { client in
-            func source(connectTo targets: [HTTPDNSClient.Request.Target]? = nil) async throws -> String {
-                let response = try await client.get("https://\(name):\(rig.tlsPort)/health", connectTo: targets)
+            func source(at targets: [HTTPDNSClient.Request.Target]? = nil) async throws -> String {
+                let response = try await client.get("https://\(name):\(rig.tlsPort)/health") {
+                    if let targets { $0.addresses = .only(targets) }
+                }
                 let body = try await response.text()
                 let rewritten = try #require(response.exchanges.first?.request)
                 let memory = rewritten.resolution.isCached ? "memory of " : ""
@@ -163,7 +165,7 @@ struct DeadProviderTests {
             // A mapping wins over memory at once, the request over the mapping; taken away, memory is there again.
             try client.mappings.apply { $0["*.wild.test"] = .addresses(["127.0.0.3"]) }
             #expect(try await source() == "mapping 127.0.0.3")
-            #expect(try await source(connectTo: ["127.0.0.4"]) == "request 127.0.0.4")
+            #expect(try await source(at: ["127.0.0.4"]) == "request 127.0.0.4")
             #expect(try await source() == "mapping 127.0.0.3")
             try client.mappings.apply { $0["*.wild.test"] = nil }
             #expect(try await source() == "memory of provider 127.0.0.2")

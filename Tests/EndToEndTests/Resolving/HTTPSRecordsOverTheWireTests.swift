@@ -121,8 +121,7 @@ struct HTTPSRecordsOverTheWireTests {
         try await rig.setRecords(host, timeToLive: 60, type: "HTTPS", ["1 . port=\(rig.tlsPort) \(parameters)"])
         let mark = rig.accessLogMark()
         try await withClient(Self.settings(rig)) { client in
-            var request = HTTPDNSClient.Request(url: "https://\(host)/health")
-            request.options.versions = allowed
+            let request = HTTPDNSClient.Request(url: "https://\(host)/health") { $0.versions = allowed }
             guard let `protocol` else {
                 // The name's own address is left, at the port of the URL.
                 let error = try await refusal { _ = try await client.execute(request) }
@@ -152,13 +151,11 @@ struct HTTPSRecordsOverTheWireTests {
         try await rig.setRecords(host, timeToLive: 60, type: "HTTPS", ["1 \(edge). alpn=http/1.1 port=\(rig.tlsPort)"])
         try await rig.setRecords(edge, timeToLive: 60, ["127.0.0.2"])
         try await withClient(Self.settings(rig)) { client in
-            var request = HTTPDNSClient.Request(url: "https://\(host)/health")
-            request.options.versions = .http2Only
-            let error = try await refusal { _ = try await client.execute(request) }
+            let url = "https://\(host)/health"
+            let error = try await refusal { _ = try await client.get(url) { $0.versions = .http2Only } }
             #expect(error.code == .resolveFailed && error.phase == .resolve && error.message.contains(host), "\(error)")
             #expect(error.hint?.contains("alpn") == true && error.attempts.isEmpty)
-            request.options.versions = .inherited
-            #expect(try await client.execute(request).version == .http11)
+            #expect(try await client.get(url).version == .http11)
         }
     }
 }

@@ -35,14 +35,12 @@ struct WireImageTests {
         }
 
         func request(to port: UInt16) -> HTTPDNSClient.Request {
-            var request = HTTPDNSClient.Request(
+            HTTPDNSClient.Request(
                 method: method,
                 url: url.replacing("PORT", with: "\(port)"),
                 headerFields: fields,
                 body: body
-            )
-            request.options.hostHeader = hostHeader
-            return request
+            ) { $0.hostHeader = hostHeader }
         }
     }
 
@@ -114,11 +112,12 @@ struct WireImageTests {
         let number = server.connections.count
         let client = try client(for: way)
         var request = test.request(to: server.port)
-        if way == .pinned { request.options.addresses = .only([HTTPDNSClient.Request.Target(Self.address)]) }
-        if way == .system { request.options.addresses = .system }
+        let target = HTTPDNSClient.Request.Target(Self.address)
+        if way == .pinned { request.changeOptions { $0.addresses = .only([target]) } }
+        if way == .system { request.changeOptions { $0.addresses = .system } }
         let response: HTTPDNSClient.Response
         if way == .tagged {
-            let rewritten = try await client.rewrite(request.url, options: request.options)
+            let rewritten = try await client.rewrite(request.url) { $0.hostHeader = test.hostHeader }
             response = try await client.execute(
                 rewritten,
                 method: request.method,

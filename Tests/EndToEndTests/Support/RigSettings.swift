@@ -47,10 +47,10 @@ extension HTTPDNSClient.Configuration {
     /// tells that it came.
     mutating func adaptToTests() {
         resolver.timeLimit = .seconds(60)
-        timeouts.connect = .seconds(60)
-        timeouts.tls = .seconds(60)
-        timeouts.firstByte = .seconds(60)
-        timeouts.idle = .seconds(60)
+        options.timeouts.connect = .seconds(60)
+        options.timeouts.tls = .seconds(60)
+        options.timeouts.firstByte = .seconds(60)
+        options.timeouts.idle = .seconds(60)
         connections.happyEyeballsDelay = .seconds(60)
         connections.addressStickiness = .zero
     }
@@ -58,7 +58,7 @@ extension HTTPDNSClient.Configuration {
     /// For subjects that a busy machine would turn into a time-out of the connection.
     mutating func makePatient() {
         adaptToTests()
-        timeouts.total = .seconds(120)
+        options.timeouts.total = .seconds(120)
     }
 }
 

@@ -61,9 +61,7 @@ struct RoutesUnderLoadTests {
                     var answers: [(String, String)] = []
                     for number in 0..<(count / 16) {
                         let key = "user-\((task * 7 + number) % keys)"
-                        var request = HTTPDNSClient.Request(url: url)
-                        request.options.rolloutKey = key
-                        answers.append((key, try await client.execute(request).text()))
+                        answers.append((key, try await client.get(url) { $0.rolloutKey = key }.text()))
                     }
                     return answers
                 }

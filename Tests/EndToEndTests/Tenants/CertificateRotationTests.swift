@@ -94,9 +94,7 @@ struct CertificateRotationTests {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<4 {
                     tasks.addTask {
-                        var request = HTTPDNSClient.Request(url: rig.tenantURL("/once?half"))
-                        request.options.versions = .http1Only
-                        let response = try await client.execute(request)
+                        let response = try await client.get(rig.tenantURL("/once?half")) { $0.versions = .http1Only }
                         #expect(response.status == .ok)
                     }
                 }

@@ -27,9 +27,9 @@ struct TrustReloadRaceTests {
                 tasks.addTask {
                     var count = 0
                     while !end.isOpen {
-                        var request = HTTPDNSClient.Request(url: rig.tenantURL("/health?beside=reloads"))
-                        request.options.versions = worker.isMultiple(of: 2) ? .http1Only : .automatic
-                        let response = try await client.execute(request)
+                        let response = try await client.get(rig.tenantURL("/health?beside=reloads")) {
+                            $0.versions = worker.isMultiple(of: 2) ? .http1Only : .automatic
+                        }
                         #expect(response.status == .ok)
                         try await response.text()
                         count += 1

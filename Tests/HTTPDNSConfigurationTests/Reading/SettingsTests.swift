@@ -33,7 +33,7 @@ struct SettingsTests {
         )
         #expect(settings.configuration.resolver.policy == HTTPDNSAddressPolicy())
         #expect(settings.configuration.resolver.cache == HTTPDNSResolver.Configuration.Cache())
-        #expect(settings.configuration.timeouts == HTTPDNSClient.Configuration.Timeouts())
+        #expect(settings.configuration.timeouts == HTTPDNSClient.Timeouts())
         #expect(settings.configuration.versions == .automatic)
         #expect(
             settings.configuration.maximumResponseBody == nil && !settings.configuration.mergesIdenticalReads
@@ -244,7 +244,7 @@ struct SettingsTests {
             settings.configuration.resolver.cache.minimumTimeToLive == .seconds(1)
                 && settings.configuration.resolver.cache.maximumTimeToLive == .seconds(600)
         )
-        var timeouts = HTTPDNSClient.Configuration.Timeouts()
+        var timeouts = HTTPDNSClient.Timeouts()
         (timeouts.connect, timeouts.tls, timeouts.firstByte) = (.milliseconds(250), .seconds(3), nil)
         (timeouts.idle, timeouts.responseHead, timeouts.total) = (.seconds(120), .seconds(90), .seconds(3600))
         #expect(settings.configuration.timeouts == timeouts)

@@ -107,8 +107,8 @@ struct Section: Sendable, CustomTestStringConvertible {
             ),
             Section("alibaba", ["a provider of kind alibaba-v2"], alibaba, account),
             Section("tencent", ["a provider of kind tencent"], tencent, account),
-            Section("client", ["client"], HTTPDNSClient.Configuration()),
-            Section("timeouts", ["client.timeouts"], HTTPDNSClient.Configuration.Timeouts()),
+            Section("client", ["client"], HTTPDNSClient.Configuration(), HTTPDNSClient.Options()),
+            Section("timeouts", ["client.timeouts"], HTTPDNSClient.Timeouts()),
             Section("connections", ["client.connections"], HTTPDNSClient.Configuration.Connections()),
             Section(
                 "keepalive",
@@ -154,8 +154,8 @@ private let notCompared: [(table: String, reason: String)] = [
 private let nameExceptions = """
     about the file itself, or for other modules: resolver.version= resolver.file_permissions= resolver.metrics= \
         resolver.serve=
-    a group of keys: resolver.client= resolver.resolver= client.=resolver cache.ttl= cache.snapshot= mapping.=content \
-        route.=action
+    a group of keys: resolver.client= resolver.resolver= client.=resolver client.=options cache.ttl= cache.snapshot= \
+        mapping.=content route.=action
     a part of such a group: route.providers= route.fallback= mapping.addresses= mapping.via= mapping.last_resort=
     of the client, as the policy of a request has none: retries.budget= client.=retryBudget
     inside cache.ttl: cache.min=minimumTimeToLive cache.max=maximumTimeToLive cache.system=systemTimeToLive
@@ -168,7 +168,7 @@ private let nameExceptions = """
         client.=processInterceptors client.=callTracing
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
     not public: resolver.=hasIPv6Route resolver.=indexedMappings client.=trustOrigins client.=source \
-        client.=environment client.=random client.=wallClock client.=innermost client.=systemResolver redirects.=isInherited retries.=isInherited keepalive.=isOff
+        client.=environment client.=random client.=wallClock client.=innermost client.=systemResolver keepalive.=isOff
     key or position of the entry: route.=pattern route.=location mapping.=location doh.=name json.=name alibaba.=name \
         tencent.=name
     the kind of the provider: doh.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=

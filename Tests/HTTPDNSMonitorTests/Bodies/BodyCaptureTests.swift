@@ -180,8 +180,7 @@ struct BodyCaptureTests {
             .with { $0.responseBodyLimit = .kibibytes(64) }
         )
         #expect(await monitored.get("http://one.test/") == Array(text.utf8))
-        var request = HTTPDNSClient.Request(url: "http://one.test/")
-        request.options.decodesBody = false
+        let request = HTTPDNSClient.Request(url: "http://one.test/") { $0.decodesBody = false }
         #expect(await monitored.call(request) == coded)
         let records = monitored.monitor.records
         try #require(records.count == 2)
@@ -237,7 +236,7 @@ struct BodyCaptureTests {
             configuration.networkInterceptors = [Replacing(body: bodies[kind])]
         }
         var request = HTTPDNSClient.Request(method: .post, url: "http://one.test/", body: .text("original"))
-        request.options.timeout = .seconds(60)
+        request.changeOptions { $0.timeouts.total = .seconds(60) }
         await monitored.call(request)
         let record = try #require(monitored.monitor.records.first)
         #expect(record.requestBody?.text == "original")

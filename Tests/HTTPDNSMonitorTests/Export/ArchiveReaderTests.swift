@@ -73,7 +73,7 @@ struct ArchiveReaderTests {
         ]
         for number in 0..<1000 {
             var request = HTTPDNSClient.Request(url: origin + texts[number % texts.count])
-            if request.url.hasSuffix("503") { request.options.retries = retries }
+            if request.url.hasSuffix("503") { request.changeOptions { [retries] in $0.retries = retries } }
             if number % 50 == 4 {
                 let body = HTTPDNSClient.Request.Body.bytes(Array(repeating: 7, count: number))
                 request = HTTPDNSClient.Request(method: .post, url: "\(origin)/upload", body: body)

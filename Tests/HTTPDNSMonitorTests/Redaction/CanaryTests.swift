@@ -93,8 +93,7 @@ struct Canaries {
         request = HTTPDNSClient.Request(method: .post, url: "http://one.test/private/a", body: .text(withheld))
         #expect(await monitored.call(request) == Array(withheld.utf8))
 
-        request = HTTPDNSClient.Request(url: "http://one.test/coded")
-        request.options.decodesBody = false
+        request = HTTPDNSClient.Request(url: "http://one.test/coded") { $0.decodesBody = false }
         #expect(await monitored.call(request) == Array(coded.utf8))
 
         let failing = "http://gone.test/?token=\(secret("query item of a failed call"))"

@@ -132,10 +132,11 @@ struct CacheSuiteRun {
         check: (Reply) -> String?
     ) async throws -> String? {
         let before = client.origin.count
-        var request = HTTPDNSClient.Request(method: step.method, url: "http://one.test\(step.path)")
+        var request = HTTPDNSClient.Request(method: step.method, url: "http://one.test\(step.path)") {
+            $0.decodesBody = false
+            $0.redirects = .off
+        }
         request.headerFields = HTTPFields(step.request.map { $0.field(at: Self.start) })
-        request.options.decodesBody = false
-        request.options.redirects = .off
         request.onInterimResponse = { response in
             receive(HTTPResponse(status: response.status, headerFields: response.headerFields))
         }

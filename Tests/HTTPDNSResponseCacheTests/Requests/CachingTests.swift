@@ -226,11 +226,11 @@ struct CachingTests {
         #expect(try await client.get(url).body == "secret")
         #expect(try await client.get(url).source == .hit)
         let error = await #expect(throws: HTTPDNSClientError.self) {
-            try await client.get(url) { $0.options.reachableNetworks = .publicInternet }
+            try await client.get(url) { $0.changeOptions { $0.reachableNetworks = .publicInternet } }
         }
         #expect(error?.code == .policyRefused)
         #expect(try await client.get().source == .miss)
-        #expect(try await client.get { $0.options.reachableNetworks = .publicInternet }.source == .hit)
+        #expect(try await client.get { $0.changeOptions { $0.reachableNetworks = .publicInternet } }.source == .hit)
     }
 
     @Test("Equivalent URLs share a response, and the hook can refuse to store")
@@ -321,7 +321,7 @@ struct CachingTests {
         client.time.move(seconds: 70)
         let end = ContinuousClock.now + limit
         do {
-            let reply = try await client.get { $0.options.timeout = HTTPDNSClient.TimeLimit(limit) }
+            let reply = try await client.get { $0.changeOptions { $0.timeouts.total = limit } }
             #expect(texts([reply]) == ["stale v0"])
         } catch let error as HTTPDNSClientError where error.code == .timedOut {
             isOver.deliver(())

@@ -119,7 +119,7 @@ struct RetriedResponsesTests {
             Scripted(request.keepsChunks ? "3\r\none\r\n0\r\n\r\n" : "one", CachingTests.maxAge).answer(to: request)
         }
         let client = try await CachedClient(origin)
-        let raw: @Sendable (inout HTTPDNSClient.Request) -> Void = { $0.options.keepsChunks = true }
+        let raw: @Sendable (inout HTTPDNSClient.Request) -> Void = { $0.changeOptions { $0.keepsChunks = true } }
         #expect(try await client.get(CachedClient.url, method: .get, fields: [:], raw).body.hasPrefix("3\r\n"))
         #expect(texts([try await client.get(), try await client.get()]) == ["miss one", "hit one"])
         #expect(try await client.get(CachedClient.url, method: .get, fields: [:], raw).body.hasPrefix("3\r\n"))
@@ -149,7 +149,7 @@ struct RetriedResponsesTests {
         }
         let client = try await CachedClient(origin, folder: isOnDisk ? folder.path("cache") : nil)
         if isStoredAsReceived {
-            #expect(try await client.get { $0.options.decodesBody = false }.source == .miss)
+            #expect(try await client.get { $0.changeOptions { $0.decodesBody = false } }.source == .miss)
         }
         let error = await #expect(throws: HTTPDNSClientError.self) { try await client.get() }
         #expect(error?.code == .decodingFailed)

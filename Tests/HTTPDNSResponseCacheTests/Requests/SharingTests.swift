@@ -123,7 +123,7 @@ struct SharingTests {
         let one = try await client.get { $0.cache.partition = "a\nhost two.test" }
         let two = try await client.get {
             $0.cache.partition = "a"
-            $0.options.hostHeader = "two.test"
+            $0.changeOptions { $0.hostHeader = "two.test" }
         }
         #expect([one.source, two.source] == [.miss, .miss])
     }
@@ -535,7 +535,7 @@ struct SharingTests {
             return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
         }
         let client = try await CachedClient(origin)
-        let prefetch = Task { try await client.get { $0.options.priority = .low } }
+        let prefetch = Task { try await client.get { $0.changeOptions { $0.priority = .low } } }
         await arrived.passage()
         #expect(try await client.get().body == "v1")
         gate.open()

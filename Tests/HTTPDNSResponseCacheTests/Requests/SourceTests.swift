@@ -120,7 +120,7 @@ struct SourceTests {
             $0.retries = .standard
             $0.retries.delay = .zero
         }
-        #expect(try await client.get { $0.options.retries = .off }.source == .miss)
+        #expect(try await client.get { $0.changeOptions { $0.retries = .off } }.source == .miss)
         let hit = try await client.get()
         #expect(hit.source == .hit && hit.status == 503)
         #expect(try await client.get("http://one.test/other") { $0.cache.policy = .onlyStored }.source == .unavailable)

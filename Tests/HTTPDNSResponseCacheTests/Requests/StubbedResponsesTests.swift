@@ -43,7 +43,7 @@ struct StubbedResponsesTests {
         }
         #expect(stub.uses == 1 && client.origin.count == 0)
         // The stored body is the coded one.
-        let raw = try await client.get { $0.options.decodesBody = false }
+        let raw = try await client.get { $0.changeOptions { $0.decodesBody = false } }
         #expect(raw.source == .hit && raw.fields[.contentEncoding] == "gzip")
     }
 
@@ -133,13 +133,7 @@ struct StubbedResponsesTests {
         // A caller that decodes itself gets what the server sent.
         stubs.removeAll()
         stubs.on(.get, CachedClient.url).respond(.passingThrough())
-        let response = try await client.client.execute(
-            {
-                var request = HTTPDNSClient.Request(url: CachedClient.url + "?raw")
-                request.options.decodesBody = false
-                return request
-            }()
-        )
+        let response = try await client.client.get(CachedClient.url + "?raw") { $0.decodesBody = false }
         #expect(try await response.body.collect(upTo: .kibibytes(1)) == Self.coded(Self.json))
     }
 

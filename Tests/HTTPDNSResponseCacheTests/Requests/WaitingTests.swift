@@ -53,7 +53,10 @@ struct WaitingTests {
         let start = ContinuousClock.now
         let outcome: Result<[UInt8], any Error>
         do {
-            let response = try await client.get(CachedClient.url, timeout: HTTPDNSClient.TimeLimit(time))
+            let response = try await client.get(CachedClient.url) {
+                $0.timeouts.total = time
+                $0.timeouts.responseHead = nil
+            }
             outcome = .success(try await response.body.collect(upTo: .kibibytes(1)))
         } catch {
             outcome = .failure(error)
@@ -76,11 +79,14 @@ struct WaitingTests {
         }
         let client = try await CachedClient(origin)
         // Not of the client's limit, and enough for any machine.
-        let timeout = HTTPDNSClient.TimeLimit.seconds(3600)
-        _ = try await client.get { $0.options.timeout = timeout }
+        let change: HTTPDNSClient.Request.Options.Change = {
+            $0.timeouts.total = .seconds(3600)
+            $0.timeouts.responseHead = nil
+        }
+        _ = try await client.get { $0.changeOptions(change) }
         client.time.move(seconds: 70)
         let before = SystemTimeSource().now()
-        #expect(try await client.get { $0.options.timeout = timeout }.source == .stale)
+        #expect(try await client.get { $0.changeOptions(change) }.source == .stale)
         try await until { origin.count == 2 && client.cache.counters.stored == 2 }
         let (first, refresh) = limits.withLock { ($0[0], $0[1]) }
         #expect(first.deadline != nil && first.headDeadline == nil)
@@ -113,7 +119,7 @@ struct WaitingTests {
         client.time.move(seconds: 70)
         let end = SystemTimeSource().now() + limit
         do {
-            #expect(try await client.get { $0.options.timeout = HTTPDNSClient.TimeLimit(limit) }.source == .stale)
+            #expect(try await client.get { $0.changeOptions { $0.timeouts.total = limit } }.source == .stale)
         } catch let error as HTTPDNSClientError where error.code == .timedOut {
             gate.open()
             return false
@@ -195,14 +201,16 @@ struct WaitingTests {
             return Scripted("v\(number)", fields).answer(to: request)
         }
         let client = try await CachedClient(origin)
-        _ = try await client.get { $0.options.decodesBody = false }
+        _ = try await client.get { $0.changeOptions { $0.decodesBody = false } }
         client.time.move(seconds: 70)
-        let stale = try await client.get(fields: fields) { $0.options.decodesBody = fields["range"] != nil }
+        let stale = try await client.get(fields: fields) { request in
+            request.changeOptions { $0.decodesBody = fields["range"] != nil }
+        }
         #expect(stale.source == .stale && stale.status == (fields["range"] != nil ? 206 : 304))
         try await until { client.cache.counters.stored == 2 }
         let sent = origin.requests[1].headerFields
         #expect(sent[.ifNoneMatch] == "\"0\"" && !sent.contains(.range) && !sent.contains(.ifRange))
-        #expect(texts([try await client.get { $0.options.decodesBody = false }]) == ["hit v1"])
+        #expect(texts([try await client.get { $0.changeOptions { $0.decodesBody = false } }]) == ["hit v1"])
         #expect(client.cache.entryCount == 1)
     }
 
@@ -241,11 +249,11 @@ struct WaitingTests {
         let client = try await CachedClient(origin)
         let changes: [@Sendable (inout HTTPDNSClient.Request) -> Void] = [
             { _ in },
-            { $0.options.addresses = .only(["203.0.113.8"]) },
-            { $0.options.addresses = .only(["203.0.113.9"]) },
-            { $0.options.hostHeader = "two.test" },
-            { $0.options.unixSocket = "/run/one.sock" },
-            { $0.options.unixSocket = "/run/two.sock" },
+            { $0.changeOptions { $0.addresses = .only(["203.0.113.8"]) } },
+            { $0.changeOptions { $0.addresses = .only(["203.0.113.9"]) } },
+            { $0.changeOptions { $0.hostHeader = "two.test" } },
+            { $0.changeOptions { $0.unixSocket = "/run/one.sock" } },
+            { $0.changeOptions { $0.unixSocket = "/run/two.sock" } },
         ]
         for source in [HTTPDNSClient.CacheSource.miss, .hit] {
             for (number, change) in changes.enumerated() {
@@ -254,6 +262,6 @@ struct WaitingTests {
         }
         #expect(client.cache.entryCount == changes.count)
         // The system resolver's addresses are those of the name.
-        #expect(try await client.get { $0.options.addresses = .system }.source == .hit)
+        #expect(try await client.get { $0.changeOptions { $0.addresses = .system } }.source == .hit)
     }
 }

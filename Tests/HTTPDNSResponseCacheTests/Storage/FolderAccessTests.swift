@@ -233,7 +233,12 @@ struct FolderAccessTests {
         try await until { pool.threadsAtWork == 0 }
         threads.hold()
         do {
-            let reply = try await client.get { $0.options.timeout = HTTPDNSClient.TimeLimit(time) }
+            let reply = try await client.get {
+                $0.changeOptions {
+                    $0.timeouts.total = time
+                    $0.timeouts.responseHead = nil
+                }
+            }
             #expect(texts([reply]) == ["miss two"])
         } catch let error as HTTPDNSClientError where error.code == .timedOut {
             return false

@@ -69,9 +69,7 @@ struct AnswerKindTests {
     func kinds(_ example: Case) async throws {
         try await withAnswer(example.answer) { client in
             for _ in 1...2 {
-                var request = HTTPDNSClient.Request(url: "https://shop.test/a")
-                request.options.redirects = .off
-                let response = try await client.execute(request)
+                let response = try await client.get("https://shop.test/a") { $0.redirects = .off }
                 #expect(response.status == example.status)
                 #expect(response.headerFields[.contentType] == example.type)
                 #expect(response.headerFields[.contentLength] == example.length)

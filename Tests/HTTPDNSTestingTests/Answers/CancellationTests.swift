@@ -101,11 +101,11 @@ struct CancellationTests {
     @Test("The time limit of a call is reported once")
     func limit() async throws {
         try await withAnswer(watched(.text("x").delayed(by: .seconds(3600)))) { client in
-            var request = HTTPDNSClient.Request(url: "https://shop.test/")
             // On a busy machine a short time may be over before the answer begins: then the same with a longer one.
             for limit in [Duration.milliseconds(100), .seconds(2), .seconds(40)] where notices.all.isEmpty {
-                request.options.timeout = HTTPDNSClient.TimeLimit(limit)
-                let error = try await #require(throws: HTTPDNSClientError.self) { try await client.execute(request) }
+                let error = try await #require(throws: HTTPDNSClientError.self) {
+                    try await client.get("https://shop.test/") { $0.timeouts.total = limit }
+                }
                 #expect(error.code == .timedOut)
             }
             #expect(notices.all.count == 1)

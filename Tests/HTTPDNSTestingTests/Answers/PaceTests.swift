@@ -134,11 +134,9 @@ struct PaceTests {
     func limited(isInBody: Bool) async throws {
         let slow = HTTPDNSStubs.Answer.text("hello")
         try await withAnswer(isInBody ? slow.lasting(.seconds(3600)) : slow.delayed(by: .seconds(3600))) { client in
-            var request = HTTPDNSClient.Request(url: "https://shop.test/")
-            request.options.timeout = .milliseconds(300)
             let start = ContinuousClock.now
             let error = try await #require(throws: HTTPDNSClientError.self) {
-                try await client.execute(request).wholeText()
+                try await client.get("https://shop.test/") { $0.timeouts.total = .milliseconds(300) }.wholeText()
             }
             #expect(error.code == .timedOut && error.isCallDeadline)
             let elapsed = ContinuousClock.now - start

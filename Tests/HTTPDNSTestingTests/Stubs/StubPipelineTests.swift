@@ -197,9 +197,7 @@ struct StubPipelineTests {
             #expect(response.body.declaredLength == nil)
             #expect(try await response.body.collect(upTo: .kibibytes(1)) == text)
 
-            var request = HTTPDNSClient.Request(url: first)
-            request.options.decodesBody = false
-            let raw = try await client.execute(request)
+            let raw = try await client.get(first) { $0.decodesBody = false }
             #expect(try await raw.body.collect(upTo: .kibibytes(1)) == coded)
 
             let error = await stubError { try await client.text(second) }

@@ -39,14 +39,14 @@ struct WaitingCallTests {
     private func request(
         _ path: String,
         _ priority: HTTPDNSClient.Request.Priority = .normal,
-        timeout: HTTPDNSClient.TimeLimit = .inherited
+        timeout: Duration? = nil
     )
         -> HTTPDNSClient.Request
     {
-        var request = HTTPDNSClient.Request(url: "https://one.test/\(path)")
-        request.options.priority = priority
-        request.options.timeout = timeout
-        return request
+        HTTPDNSClient.Request(url: "https://one.test/\(path)") {
+            $0.priority = priority
+            if let timeout { $0.timeouts.total = timeout }
+        }
     }
 
     private func waiting(_ count: Int, _ rig: Rig) async {
@@ -191,9 +191,7 @@ struct WaitingCallTests {
         var (limit, error) = (Duration.zero, HTTPDNSClientError?.none)
         for next in [Duration.milliseconds(50), .seconds(2), .seconds(40)] where error?.phase != .queue {
             limit = next
-            error = await clientError {
-                try await rig.client.execute(request("1", timeout: HTTPDNSClient.TimeLimit(next)))
-            }
+            error = await clientError { try await rig.client.execute(request("1", timeout: next)) }
         }
         #expect(error?.code == .timedOut && error?.phase == .queue && error?.isCallDeadline == true)
         #expect(error?.limit == limit && error?.requestMayHaveBeenSent == false)

@@ -264,7 +264,7 @@ struct BearerTests {
         var (limit, error) = (Duration.zero, HTTPDNSClientError?.none)
         for next in [Duration.milliseconds(100), .seconds(2), .seconds(40)] where error?.phase != .authentication {
             limit = next
-            error = await clientError { try await rig.client.get(Self.url, timeout: HTTPDNSClient.TimeLimit(next)) }
+            error = await clientError { try await rig.client.get(Self.url) { $0.timeouts.total = next } }
         }
         #expect(error?.code == .timedOut && error?.phase == .authentication && error?.isCallDeadline == true)
         #expect(error?.limit == limit)

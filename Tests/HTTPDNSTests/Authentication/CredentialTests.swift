@@ -127,8 +127,7 @@ struct CredentialTests {
                 $0.proxy = .through(proxy)
             }
         }
-        var request = HTTPDNSClient.Request(url: "https://map.test/")
-        request.options.timeout = .milliseconds(100)
+        let request = HTTPDNSClient.Request(url: "https://map.test/") { $0.timeouts.total = .milliseconds(100) }
         // A read of the pipe gives up after 30 s, and a busy machine may take a call as long.
         var shortest = Duration.seconds(3600)
         for _ in 0..<3 where shortest >= .seconds(20) {
@@ -144,8 +143,7 @@ struct CredentialTests {
             shortest = min(shortest, began.duration(to: .now))
         }
         #expect(shortest < .seconds(20))
-        request.options.timeout = .inherited
-        let task = Task { [request] in try await rig.client.execute(request) }
+        let task = Task { try await rig.client.get("https://map.test/") }
         task.cancel()
         await #expect(throws: CancellationError.self) { _ = try await task.value }
         #expect(rig.wire.requests.isEmpty)
@@ -202,9 +200,7 @@ struct CredentialTests {
                 preemptive: true
             )
             let rig = try rig([Self.origin("https://two.test"): other], wire: wire)
-            var request = HTTPDNSClient.Request(url: "https://map.test/a")
-            request.options.credential = Self.eager
-            let response = try await rig.client.execute(request)
+            let response = try await rig.client.get("https://map.test/a") { $0.credential = Self.eager }
             #expect(response.status == .ok && response.exchanges.count == 2)
             #expect(sent(rig) == [Self.field, expected], "\(target)")
         }
@@ -218,8 +214,7 @@ struct CredentialTests {
             return try await next(request, context)
         }
         let rig = try rig { $0.applicationInterceptors = [moving] }
-        var request = HTTPDNSClient.Request(url: "https://map.test/")
-        request.options.credential = Self.eager
+        let request = HTTPDNSClient.Request(url: "https://map.test/") { $0.credential = Self.eager }
         #expect(try await rig.client.execute(request).status == .unauthorized)
         #expect(sent(rig) == [nil])
     }
@@ -284,10 +279,9 @@ struct CredentialTests {
     @Test("A request can use another credential than the client, or none")
     func ofRequest() async throws {
         let rig = try rig([Self.origin("https://map.test"): Self.me])
-        var request = HTTPDNSClient.Request(url: "https://map.test/")
-        request.options.credential = .off
+        var request = HTTPDNSClient.Request(url: "https://map.test/") { $0.credential = .off }
         #expect(try await rig.client.execute(request).status == .unauthorized)
-        request.options.credential = .bearer(HTTPDNSSecret { "token" })
+        request.changeOptions { $0.credential = .bearer(HTTPDNSSecret { "token" }) }
         #expect(try await rig.client.execute(request).status == .unauthorized)
         #expect(sent(rig) == [nil, "Bearer token"])
     }
@@ -343,7 +337,7 @@ struct CredentialTests {
     func invalid() async throws {
         let secret = HTTPDNSSecret { "canary" }
         var cases: [HTTPDNSClient.Credential] = [
-            .inherited, .basic(user: "a:b", password: secret), .basic(user: "a\nb", password: secret),
+            .basic(user: "a:b", password: secret), .basic(user: "a\nb", password: secret),
             .bearer(renewsAhead: .seconds(-1)) { HTTPDNSClient.Credential.Token("t") },
         ]
         if !DigestHash.isAvailable { cases.append(.digest(user: "me", password: secret)) }
@@ -352,11 +346,9 @@ struct CredentialTests {
             configuration.credentials = [try Self.origin("https://map.test"): credential]
             let error = await clientError { [configuration] in try await HTTPDNSClient(configuration: configuration) }
             #expect(error?.code == .configuration && error?.message.contains("https://map.test") == true)
-            guard !credential.isInherited else { continue }
             let rig = try rig()
-            var request = HTTPDNSClient.Request(url: "https://map.test/")
-            request.options.credential = credential
-            let refused = await clientError { [request] in try await rig.client.execute(request) }
+            let request = HTTPDNSClient.Request(url: "https://map.test/") { $0.credential = credential }
+            let refused = await clientError { try await rig.client.execute(request) }
             #expect(refused?.code == .invalidRequest)
         }
     }

@@ -23,7 +23,7 @@ struct BlockingCallTests {
     private static func text(
         _ client: HTTPDNSClient,
         _ body: HTTPDNSClient.Request.Body? = nil,
-        timeout: HTTPDNSClient.TimeLimit = .inherited
+        timeout: Duration? = nil
     )
         throws
         -> String
@@ -33,7 +33,7 @@ struct BlockingCallTests {
             url: "http://one.test/",
             body: body ?? .none
         )
-        request.options.timeout = timeout
+        if let timeout { request.changeOptions { $0.timeouts.total = timeout } }
         return String(decoding: try client.executeAndWait(request).body, as: UTF8.self)
     }
 
@@ -41,7 +41,7 @@ struct BlockingCallTests {
     private static func error(
         _ client: HTTPDNSClient,
         _ body: HTTPDNSClient.Request.Body? = nil,
-        timeout: HTTPDNSClient.TimeLimit = .inherited
+        timeout: Duration? = nil
     )
         -> HTTPDNSClientError?
     {
@@ -185,7 +185,7 @@ struct BlockingCallTests {
             for name in names {
                 tasks.addTask {
                     var request = HTTPDNSClient.Request(url: "http://\(name):\(server.port)/")
-                    request.options.timeout = .seconds(5)
+                    request.changeOptions { $0.timeouts.total = .seconds(5) }
                     do {
                         // A synchronous function hides the blocking from the compiler.
                         _ = try Self.answer(client, request)

@@ -53,7 +53,7 @@ struct ScopedClientTests {
             await #expect(throws: CancellationError.self) {
                 try await withHTTPDNSClient(drainingFor: .seconds(60)) { client in
                     other = Task {
-                        let response = try await client.get(url, connectTo: ["127.0.0.1"])
+                        let response = try await client.get(url) { $0.addresses = .only(["127.0.0.1"]) }
                         return String(decoding: try await response.body.collect(upTo: .bytes(2)), as: UTF8.self)
                     }
                     await arrived.passage()

@@ -183,7 +183,9 @@ struct ConnectionFallbackTests {
         #expect(await clientError { try await closed.client.get("https://one.test/") }?.usedSystemFallback == false)
         let all = try rig(refuses: { _, _ in true })
         #expect(await clientError { try await all.client.get("https://map.test/") }?.usedSystemFallback == false)
-        let pinned = await clientError { try await all.client.get("https://one.test/", connectTo: ["203.0.113.9"]) }
+        let pinned = await clientError {
+            try await all.client.get("https://one.test/") { $0.addresses = .only(["203.0.113.9"]) }
+        }
         #expect(pinned?.usedSystemFallback == false)
         let sent = try rig(
             wire: ScriptedWire { request, _ in
@@ -219,11 +221,10 @@ struct ConnectionFallbackTests {
     func holdIsLimited() async throws {
         let (old, newer) = (HTTPDNSAddress(v4: 10, 0, 0, 5), HTTPDNSAddress(v4: 10, 0, 0, 6))
         let rig = try rig(system: [newer])
-        let bySystem = HTTPDNSClient.Request.Options.bySystem
         for address in [newer, old] {
             rig.system.answer(.success([address]), for: try HTTPDNSName("one.test"))
             rig.clock.advance(by: .seconds(31))
-            _ = try await rig.client.execute(HTTPDNSClient.Request(url: "https://one.test/", options: bySystem))
+            _ = try await rig.client.get("https://one.test/") { $0.addresses = .system }
         }
         rig.system.answer(.success([Self.good]), for: try HTTPDNSName("one.test"))
         rig.clock.advance(by: .seconds(31))
@@ -302,13 +303,5 @@ struct ConnectionFallbackTests {
         #expect(beside?.keptPreviousAddress == false && beside?.remote.address == moved)
         mayEnd[1].deliver(())
         _ = try await ahead
-    }
-}
-
-extension HTTPDNSClient.Request.Options {
-    fileprivate static var bySystem: HTTPDNSClient.Request.Options {
-        var options = HTTPDNSClient.Request.Options()
-        options.addresses = .system
-        return options
     }
 }

@@ -64,10 +64,10 @@ struct ReachableNetworksTests {
             )
         }
 
-        func get(_ url: String, _ options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()) async throws
+        func get(_ url: String, _ change: HTTPDNSClient.Request.Options.Change? = nil) async throws
             -> HTTPDNSClient.Response
         {
-            try await client.execute(HTTPDNSClient.Request(url: url, options: options))
+            try await client.get(url, change)
         }
 
         func shutdown() async throws {
@@ -75,6 +75,8 @@ struct ReachableNetworksTests {
             try await base.shutdown()
         }
     }
+
+    private static let publicOnly: HTTPDNSClient.Request.Options.Change = { $0.reachableNetworks = .publicInternet }
 
     private static let table: [(name: String, url: String, isServed: Bool)] = [
         ("a literal", "http://127.0.0.1:PORT/", true),
@@ -99,11 +101,7 @@ struct ReachableNetworksTests {
         let url = source.url.replacing("PORT", with: "\(inside.server.port)")
         // A request cannot widen them.
         let error = try #require(
-            await clientError {
-                var request = HTTPDNSClient.Request(url: url)
-                request.options.reachableNetworks = .any
-                _ = try await inside.client.execute(request)
-            },
+            await clientError { try await inside.get(url) { $0.reachableNetworks = .any } },
             "\(source.name)"
         )
         #expect(error.code == .policyRefused && error.phase == .policy, "\(source.name): \(error)")
@@ -126,15 +124,14 @@ struct ReachableNetworksTests {
     func option() async throws {
         let inside = try await Inside(.any)
         let port = inside.server.port
-        var options = HTTPDNSClient.Request.Options()
-        options.reachableNetworks = .publicInternet
-        let literal = "http://127.0.0.1:\(port)/"
-        #expect(await clientError { try await inside.get(literal, options) }?.code == .policyRefused)
-        options.addresses = .system
-        let bySystem = "http://past.test:\(port)/"
-        #expect(await clientError { try await inside.get(bySystem, options) }?.code == .policyRefused)
-        options.addresses = .only(["127.0.0.1:\(port)", "[::1]:\(port)", "10.0.0.1:\(port)"])
-        #expect(await clientError { try await inside.get("http://x.example/", options) }?.code == .policyRefused)
+        var request = HTTPDNSClient.Request(url: "http://127.0.0.1:\(port)/", Self.publicOnly)
+        #expect(await clientError { try await inside.client.execute(request) }?.code == .policyRefused)
+        request.url = "http://past.test:\(port)/"
+        request.changeOptions { $0.addresses = .system }
+        #expect(await clientError { try await inside.client.execute(request) }?.code == .policyRefused)
+        request.url = "http://x.example/"
+        request.changeOptions { $0.addresses = .only(["127.0.0.1:\(port)", "[::1]:\(port)", "10.0.0.1:\(port)"]) }
+        #expect(await clientError { try await inside.client.execute(request) }?.code == .policyRefused)
         #expect(inside.server.connections.isEmpty)
         try await inside.shutdown()
     }
@@ -158,11 +155,9 @@ struct ReachableNetworksTests {
         let inside = try await Inside(.any)
         let name = try HTTPDNSName("rebound.test")
         let url = "http://rebound.test:\(inside.server.port)/"
-        var options = HTTPDNSClient.Request.Options()
-        options.reachableNetworks = .publicInternet
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .zero)
         inside.provider.answer(.answer(answer), for: name)
-        let rewritten = try await inside.client.rewrite(url, options: options)
+        let rewritten = try await inside.client.rewrite(url, Self.publicOnly)
         #expect(rewritten.addresses.count == 1)
         let inner = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .zero)
         inside.provider.answer(.answer(inner), for: name)
@@ -197,9 +192,8 @@ struct ReachableNetworksTests {
             ]
         }
         inner.withLock { $0 = "http://127.0.0.1:\(inside.server.port)/" }
-        var options = HTTPDNSClient.Request.Options()
-        options.reachableNetworks = .publicInternet
-        #expect(await clientError { try await inside.get("http://203.0.113.9/", options) }?.code == .policyRefused)
+        let error = await clientError { try await inside.get("http://203.0.113.9/", Self.publicOnly) }
+        #expect(error?.code == .policyRefused)
         #expect(inside.server.connections.isEmpty)
         try await inside.shutdown()
     }
@@ -220,12 +214,12 @@ struct ReachableNetworksTests {
     @Test("A Unix socket is not reached")
     func unixSocket() async throws {
         let inside = try await Inside()
-        var options = HTTPDNSClient.Request.Options()
         // A name by the server's port would meet the socket of an earlier run.
         let folder = try TemporaryFolder()
-        options.unixSocket = "\(folder.path)/s"
-        let server = try RawServer(unixSocket: options.unixSocket ?? "") { _ in [.hang] }
-        #expect(await clientError { try await inside.get("http://203.0.113.9/", options) }?.code == .policyRefused)
+        let path = "\(folder.path)/s"
+        let server = try RawServer(unixSocket: path) { _ in [.hang] }
+        let error = await clientError { try await inside.get("http://203.0.113.9/") { $0.unixSocket = path } }
+        #expect(error?.code == .policyRefused)
         #expect(server.connections.isEmpty)
         #expect(try folder.names == ["s"])
         try await inside.shutdown()
@@ -305,10 +299,8 @@ struct ReachableNetworksTests {
             }
             // A mapping, which a redirect may lead to otherwise.
             inner.withLock { $0 = "http://mapped.test:\(inside.server.port)/" }
-            var options = HTTPDNSClient.Request.Options()
-            options.reachableNetworks = .publicInternet
             let before = server.connections.count
-            let error = await clientError { try await inside.get("http://203.0.113.9/", options) }
+            let error = await clientError { try await inside.get("http://203.0.113.9/", Self.publicOnly) }
             #expect(error?.code == .policyRefused, "\(String(describing: error))")
             #expect(error.map { "\($0)" }?.contains("reachable_networks") == true, "\(String(describing: error))")
             #expect(server.connections.count == before + 1 && inside.server.connections.isEmpty)

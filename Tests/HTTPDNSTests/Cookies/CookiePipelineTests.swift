@@ -136,9 +136,7 @@ struct CookiePipelineTests {
         let jar = Self.jar()
         try jar.store("a=1", from: "https://one.test/")
         let rig = try rig(jar, ScriptedWire { request, _ in .ok(from: request, fields: Self.setting("b=2")) })
-        var request = HTTPDNSClient.Request(url: "https://one.test/")
-        request.options.usesCookies = false
-        _ = try await rig.client.execute(request)
+        _ = try await rig.client.get("https://one.test/") { $0.usesCookies = false }
         #expect(sent(rig) == [nil] && jar.cookies.map(\.name) == ["a"])
     }
 
@@ -224,9 +222,9 @@ struct CookiePipelineTests {
         let rig = try rig(jar) {
             $0.networkInterceptors = [try HTTPDNSClient.URLRewriting(["https://one.test/": "https://two.test/"])]
         }
-        var request = HTTPDNSClient.Request(url: "https://one.test/", headerFields: [.cookie: "own=1"])
-        request.options.usesCookies = usesCookies
-        _ = try await rig.client.execute(request)
+        _ = try await rig.client.get("https://one.test/", headerFields: [.cookie: "own=1"]) {
+            $0.usesCookies = usesCookies
+        }
         #expect(sent(rig) == ["own=1"])
     }
 

@@ -65,7 +65,7 @@ struct CookieRedirectTests {
         )
         let client = try await mappedClient(server.port) { if reason != "no jar" { $0.cookies = .memory() } }
         var request = HTTPDNSClient.Request(url: "http://one.test/")
-        if reason == "switched off" { request.options.usesCookies = false }
+        if reason == "switched off" { request.changeOptions { $0.usesCookies = false } }
         if reason == "own field" { request.headerFields[.cookie] = "own=1" }
         let error = await clientError { [request] in try await client.execute(request) }
         #expect(error?.code == .redirectLoop && server.count(of: "GET / ") == 1)

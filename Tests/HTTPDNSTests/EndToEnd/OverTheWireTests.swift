@@ -40,7 +40,7 @@ struct OverTheWireTests {
         let client = try await mappedClient(server.port)
         let pin: [HTTPDNSClient.Request.Target] = ["127.0.0.1:\(server.port)"]
         _ = try await client.get("http://one.test/x").body.collect(upTo: .bytes(5))
-        _ = try await client.get("http://one.test/x", connectTo: pin).body.collect(upTo: .bytes(5))
+        _ = try await client.get("http://one.test/x", { $0.addresses = .only(pin) }).body.collect(upTo: .bytes(5))
         let rewritten = try await client.rewrite("http://one.test/x")
         _ = try await client.execute(rewritten).body.collect(upTo: .bytes(5))
         try await client.shutdown()
@@ -81,10 +81,9 @@ struct OverTheWireTests {
         let client = try await mappedClient(server.port)
         // On a busy machine a short time may be over before the request is sent: then the same with a longer one.
         var (limit, error) = (Duration.zero, HTTPDNSClientError?.none)
-        for seconds in [2, 10, 50] where error?.phase != .firstByte {
-            limit = .seconds(seconds)
-            let timeout = HTTPDNSClient.TimeLimit.seconds(seconds)
-            error = await clientError { try await client.get("http://one.test/", timeout: timeout) }
+        for next in [Duration.seconds(2), .seconds(10), .seconds(50)] where error?.phase != .firstByte {
+            limit = next
+            error = await clientError { try await client.get("http://one.test/") { $0.timeouts.total = next } }
         }
         #expect(error?.code == .timedOut && error?.phase == .firstByte && error?.isCallDeadline == true)
         #expect(error?.limit == limit && error?.requestMayHaveBeenSent == true)

@@ -97,7 +97,7 @@ struct ErrorMappingTests {
         #expect(total.limit == .seconds(60))
         #expect(total.message.contains("within the call's limit of 60 s") && !total.message.contains("late"))
         #expect(total.elapsed > .zero)
-        #expect(total.hint?.contains("options.timeout") == true)
+        #expect(total.hint?.contains("timeouts.total") == true)
     }
 
     @Test(
@@ -168,9 +168,9 @@ struct ErrorMappingTests {
 
     @Test("A silent provider ends in a time-out of resolving")
     func resolveTimeout() async throws {
-        let rig = try Rig()
+        let rig = try Rig { $0.timeouts.responseHead = nil }
         rig.provider.answer(.silence, for: try HTTPDNSName("one.test"))
-        async let failed = clientError { try await rig.client.get("https://one.test/", timeout: .unlimited) }
+        async let failed = clientError { try await rig.client.get("https://one.test/") }
         await rig.provider.queries(atLeast: 1)
         await rig.clock.sleepers(atLeast: 1)
         while rig.clock.sleeperCount > 0 {
@@ -185,7 +185,7 @@ struct ErrorMappingTests {
     @Test("A deadline that has passed is a time-out without a query")
     func passedDeadline() async throws {
         let rig = try Rig()
-        let error = await clientError { try await rig.client.get("https://one.test/", timeout: .seconds(0)) }
+        let error = await clientError { try await rig.client.get("https://one.test/") { $0.timeouts.total = .zero } }
         #expect(error?.code == .timedOut && error?.phase == .total)
         #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
     }

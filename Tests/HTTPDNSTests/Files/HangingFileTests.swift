@@ -54,7 +54,7 @@ struct HangingFileTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        time = try Rig().client.pipeline.time(.seconds(60))
+        time = CallTime(total: .seconds(60))
     }
 
     private func opened(_ policy: HTTPDNSClient.Download.ExistingFile = .replace) async throws -> FileSaving {
@@ -146,15 +146,15 @@ struct HangingFileTests {
                     try await rig.client.download(
                         "https://map.test/",
                         to: folder.path("a"),
-                        timeout: HTTPDNSClient.TimeLimit(limit),
-                        existingFile: existing
+                        existingFile: existing,
+                        { $0.timeouts.total = limit }
                     )
                 }
                 #expect(error?.code == .timedOut && error?.phase == .request && error?.limit == limit)
                 #expect(error?.isCallDeadline == true && error?.requestMayHaveBeenSent == false)
             }
             #expect(rig.wire.requests.isEmpty)
-            let response = try await rig.client.get("https://map.test/", timeout: .seconds(1))
+            let response = try await rig.client.get("https://map.test/") { $0.timeouts.total = .seconds(1) }
             let error = await clientError { try await response.body.save(to: folder.path("a")) }
             #expect(error?.code == .timedOut && error?.phase == .body && error?.limit == .seconds(1))
             #expect(error?.isCallDeadline == true && error?.requestMayHaveBeenSent == true)

@@ -218,9 +218,14 @@ struct SavingTests {
             }
             let seen = Lock<[HTTPDNSClient.Progress]>([])
             let client = try Rig(wire: wire).client
-            _ = try await client.download("https://one.test/", to: folder.path("a"), decodesBody: true) { step in
-                seen.withLock { $0.append(step) }
-            }
+            _ = try await client.download(
+                "https://one.test/",
+                to: folder.path("a"),
+                decodesBody: true,
+                progress: { step in
+                    seen.withLock { $0.append(step) }
+                }
+            )
             let total: Int64? = length != nil && coding == nil ? 5 : nil
             #expect(
                 seen.withLock { $0 } == [
@@ -245,9 +250,13 @@ struct SavingTests {
         }
         let wire = ScriptedWire { request, _ in .ok(from: request, chunks: [[1, 2]]) }
         let rig = try Rig(wire: wire) { $0.applicationInterceptors = [monitor] }
-        _ = try await rig.client.download("https://one.test/", to: folder.path("a")) { step in
-            second.withLock { $0.append(step.bytes) }
-        }
+        _ = try await rig.client.download(
+            "https://one.test/",
+            to: folder.path("a"),
+            progress: { step in
+                second.withLock { $0.append(step.bytes) }
+            }
+        )
         #expect(first.withLock { $0 } == [0, 2, 2] && second.withLock { $0 } == [0, 2, 2])
     }
 

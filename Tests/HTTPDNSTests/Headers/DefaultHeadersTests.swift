@@ -44,12 +44,12 @@ struct DefaultHeadersTests {
         var request = HTTPDNSClient.Request(url: "https://one.test/")
         #expect(try await sent(rig, request) == [.userAgent: "shop/1.4", .acceptLanguage: "de", Self.tenant: "7"])
         request.headerFields = [.userAgent: "mine"]
-        request.options.withoutHeaders = [Self.tenant]
+        request.changeOptions { $0.withoutHeaders = [Self.tenant] }
         #expect(try await sent(rig, request) == [.userAgent: "mine", .acceptLanguage: "de"])
         request.url = "https://MAP.test./"
         #expect(try await sent(rig, request) == [.userAgent: "mine", Self.trace: "m"])
         request.headerFields = [:]
-        request.options.withoutHeaders = [.userAgent]
+        request.changeOptions { $0.withoutHeaders = [.userAgent] }
         #expect(try await sent(rig, request) == [Self.tenant: "7", Self.trace: "m"])
     }
 
@@ -143,7 +143,7 @@ struct DefaultHeadersTests {
         _ = try await client.get("http://one.test/a").body.collect(upTo: .kibibytes(1))
         var request = HTTPDNSClient.Request(url: "http://one.test/c")
         request.headerFields = [.userAgent: "mine"]
-        request.options.withoutHeaders = [Self.tenant]
+        request.changeOptions { $0.withoutHeaders = [Self.tenant] }
         _ = try await client.execute(request).body.collect(upTo: .kibibytes(1))
         try await client.shutdown()
         let heads = server.text.split(separator: "\r\n\r\n").map(String.init)

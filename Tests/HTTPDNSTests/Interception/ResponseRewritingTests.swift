@@ -92,10 +92,8 @@ struct ResponseRewritingTests {
 
     @Test("A body whose coding is not decoded is left alone")
     func coded() async throws {
-        var request = HTTPDNSClient.Request(url: "https://one.test/")
-        request.options.decodesBody = false
         let fields: HTTPFields = [.contentEncoding: "gzip", .contentLength: "5"]
-        let response = try await rig(fields: fields).client.execute(request)
+        let response = try await rig(fields: fields).client.get("https://one.test/") { $0.decodesBody = false }
         #expect(response.headerFields[.contentEncoding] == "gzip" && response.headerFields[.contentLength] == "5")
         #expect(try await response.text() == "hello")
     }

@@ -81,12 +81,11 @@ struct URLRewritingTests {
     func sent() async throws {
         let rewriting = try HTTPDNSClient.URLRewriting(["old.test/a": "one.test/b"])
         let rig = try Rig { $0.applicationInterceptors = [rewriting] }
-        var request = HTTPDNSClient.Request(url: "https://old.test/a/x")
-        request.headerFields[.accept] = "text/plain"
-        request.options.hostHeader = "virtual.test"
-        request.options.addresses = .only(["203.0.113.99"])
-        request.options.maximumResponseBody = .bytes(100)
-        _ = try await rig.client.execute(request)
+        _ = try await rig.client.get("https://old.test/a/x", headerFields: [.accept: "text/plain"]) {
+            $0.hostHeader = "virtual.test"
+            $0.addresses = .only(["203.0.113.99"])
+            $0.maximumResponseBody = .bytes(100)
+        }
         let sent = try #require(rig.wire.requests.first)
         #expect(sent.url.description == "https://one.test/b/x" && sent.hostHeader == nil)
         #expect(sent.endpoints.map(\.description) == ["203.0.113.1:443"])

@@ -53,7 +53,7 @@ struct MergedReadInterceptorTests {
             ]
         }
         holder.withLock { $0 = rig.client }
-        let error = await clientError { try await rig.client.get(Self.url, timeout: .seconds(60)) }
+        let error = await clientError { try await rig.client.get(Self.url) { $0.timeouts.total = .seconds(60) } }
         holder.withLock { $0 = nil }
         #expect(error?.code == .loop)
         #expect(rig.client.sharedReads == 0)
@@ -70,7 +70,7 @@ struct MergedReadInterceptorTests {
                 defer { client = nil }
                 return client
             }
-            _ = try await client?.get(Self.url, timeout: .seconds(60))
+            _ = try await client?.get(Self.url) { $0.timeouts.total = .seconds(60) }
         }
         let wire = ScriptedWire { request, number in
             guard code == "hook", number == 0 else { return .sized(request) }
@@ -134,15 +134,16 @@ struct MergedReadInterceptorTests {
         var request = HTTPDNSClient.Request(url: "https://two.test/a?b=1")
         let toOne: @Sendable (inout HTTPDNSClient.Request) -> Void = { $0.url = Self.url }
         #expect(try await requests([request, request], changedBy: toOne) == 1)
-        request.options.credential = .basic(user: "a", password: HTTPDNSSecret { "b" })
+        request.changeOptions { $0.credential = .basic(user: "a", password: HTTPDNSSecret { "b" }) }
         #expect(try await requests([request, request], changedBy: toOne) == 2)
     }
 
     @Test("Calls that may reach different networks do not share a request")
     func networks() async throws {
-        var limited = HTTPDNSClient.Request(url: Self.url)
-        limited.options.reachableNetworks = .publicInternet
-        let widen: @Sendable (inout HTTPDNSClient.Request) -> Void = { $0.options.reachableNetworks = .any }
+        let limited = HTTPDNSClient.Request(url: Self.url) { $0.reachableNetworks = .publicInternet }
+        let widen: @Sendable (inout HTTPDNSClient.Request) -> Void = {
+            $0.changeOptions { $0.reachableNetworks = .any }
+        }
         #expect(try await requests([limited, limited], changedBy: widen) == 1)
         #expect(try await requests([limited, HTTPDNSClient.Request(url: Self.url)], changedBy: widen) == 2)
     }
@@ -175,7 +176,7 @@ struct MergedReadInterceptorTests {
         Issue.record("no interceptor began within the time of its call")
     }
 
-    private func isBegun(within limit: HTTPDNSClient.TimeLimit) async throws -> Bool {
+    private func isBegun(within limit: Duration) async throws -> Bool {
         let (begun, ended, isOver) = (Gate(), Gate(), Gate())
         let rig = try Rig(wire: ScriptedWire { request, _ in .sized(request) }) { configuration in
             configuration.mergesIdenticalReads = true
@@ -192,7 +193,7 @@ struct MergedReadInterceptorTests {
         }
         let first = Task {
             defer { isOver.open() }
-            return try await rig.client.get(Self.url, timeout: limit)
+            return try await rig.client.get(Self.url) { $0.timeouts.total = limit }
         }
         while !begun.isOpen, !isOver.isOpen { await Task.yield() }
         let other = Task { try await rig.client.get(Self.url) }

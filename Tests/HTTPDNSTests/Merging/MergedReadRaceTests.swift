@@ -61,7 +61,7 @@ struct MergedReadRaceTests {
         Issue.record("the first call was over before the others waited")
     }
 
-    private func isTakenOver(after limit: HTTPDNSClient.TimeLimit) async throws -> Bool {
+    private func isTakenOver(after limit: Duration) async throws -> Bool {
         let (isSent, isOver, gate) = (Gate(), Gate(), Gate())
         let wire = ScriptedWire { request, number in
             guard let deadline = request.limits.deadline else {
@@ -81,11 +81,13 @@ struct MergedReadRaceTests {
                 isSent.open()
                 isOver.open()
             }
-            return try await rig.client.get(Self.url, timeout: limit)
+            return try await rig.client.get(Self.url) { $0.timeouts.total = limit }
         }
         await isSent.passage()
         // They come before the patient one.
-        let impatient = (0..<3).map { _ in Task { try await rig.client.get(Self.url, timeout: .seconds(200)) } }
+        let impatient = (0..<3).map { _ in
+            Task { try await rig.client.get(Self.url) { $0.timeouts.total = .seconds(200) } }
+        }
         while rig.client.pipeline.reads.waiting < 4, !isOver.isOpen { await Task.yield() }
         let patient = Task { try await rig.client.get(Self.url) }
         while rig.client.pipeline.reads.waiting < 5, !isOver.isOpen { await Task.yield() }
@@ -136,7 +138,7 @@ struct MergedReadRaceTests {
         where error?.message.contains("identical request") != true {
             limit = next
             let start = ContinuousClock.now
-            error = await clientError { try await rig.client.get(Self.url, timeout: HTTPDNSClient.TimeLimit(next)) }
+            error = await clientError { try await rig.client.get(Self.url) { $0.timeouts.total = next } }
             time = ContinuousClock.now - start
         }
         // The request itself does not end.
@@ -162,7 +164,7 @@ struct MergedReadRaceTests {
         let rig = try rig(wire)
         let first = try await rig.calls(1, to: Self.url)
         let (start, limit) = (ContinuousClock.now, Duration.milliseconds(200))
-        async let error = clientError { try await rig.client.get(Self.url, timeout: HTTPDNSClient.TimeLimit(limit)) }
+        async let error = clientError { try await rig.client.get(Self.url) { $0.timeouts.total = limit } }
         try await Task.sleep(until: start + limit - .milliseconds(10))
         first[0].cancel()
         #expect(await error?.code == .timedOut)
@@ -185,7 +187,7 @@ struct MergedReadRaceTests {
         // Beside all suites the call may take seconds until it is sent. One that is not sent must not stop the test either.
         let first = Task {
             defer { gate.open() }
-            return try await rig.client.get(Self.url, timeout: .seconds(5))
+            return try await rig.client.get(Self.url) { $0.timeouts.total = .seconds(5) }
         }
         await gate.passage()
         let others = (0..<3).map { _ in Task { try await rig.client.get(Self.url) } }
@@ -233,14 +235,14 @@ struct MergedReadRaceTests {
             configuration.timeouts.responseHead = limit
         }
         // The limit of the other call has not passed when the failure arrives.
-        let limits: [HTTPDNSClient.TimeLimit] = [.inherited, isStalled ? .seconds(600) : .inherited]
+        let limits = [limit, isStalled ? .seconds(600) : limit]
         var tasks: [Task<String, any Error>] = []
         for own in limits {
             let isOver = Gate()
             tasks.append(
                 Task {
                     defer { isOver.open() }
-                    return try await rig.client.get(Self.url, timeout: own).text()
+                    return try await rig.client.get(Self.url) { $0.timeouts.responseHead = own }.text()
                 }
             )
             while rig.client.pipeline.reads.waiting < tasks.count, !isOver.isOpen { await Task.yield() }
@@ -350,7 +352,7 @@ struct MergedReadRaceTests {
             .ok(from: request, fields: length.map { [.contentLength: $0] } ?? [:], chunks: Endless())
         }
         let rig = try rig(wire)
-        let response = try await rig.client.get(Self.url, timeout: .seconds(60))
+        let response = try await rig.client.get(Self.url) { $0.timeouts.total = .seconds(60) }
         var iterator = response.body.makeAsyncIterator()
         #expect(try await iterator.next() == Array("data: 1\n\n".utf8))
         #expect(rig.client.sharedReads == 0)

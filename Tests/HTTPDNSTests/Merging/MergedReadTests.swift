@@ -42,6 +42,10 @@ struct MergedReadTests {
         return request
     }
 
+    private static func changed(_ change: @escaping HTTPDNSClient.Request.Options.Change) -> HTTPDNSClient.Request {
+        HTTPDNSClient.Request(url: url, change)
+    }
+
     static let cases: [Case] = [
         Case("equal", requests: 1, request(), request()),
         Case("HEAD", requests: 1, request(url, .head), request(url, .head)),
@@ -73,26 +77,26 @@ struct MergedReadTests {
             request(url, .get, [.accept: "a", .accept: "b"]),
             request(url, .get, [.accept: "b", .accept: "a"])
         ),
-        Case("another timeout", requests: 1, request { $0.options.timeout = .seconds(90) }, request()),
-        Case("other addresses", requests: 2, request { $0.options.addresses = .only(["203.0.113.9"]) }, request()),
-        Case("another version", requests: 2, request { $0.options.versions = .http1Only }, request()),
-        Case("another limit", requests: 2, request { $0.options.maximumResponseBody = .bytes(9) }, request()),
-        Case("other redirects", requests: 2, request { $0.options.redirects = .off }, request()),
+        Case("another timeout", requests: 1, changed { $0.timeouts.total = .seconds(90) }, request()),
+        Case("other addresses", requests: 2, changed { $0.addresses = .only(["203.0.113.9"]) }, request()),
+        Case("another version", requests: 2, changed { $0.versions = .http1Only }, request()),
+        Case("another limit", requests: 2, changed { $0.maximumResponseBody = .bytes(9) }, request()),
+        Case("other redirects", requests: 2, changed { $0.redirects = .off }, request()),
         Case(
             "another credential",
             requests: 2,
-            request { $0.options.credential = .basic(user: "a", password: HTTPDNSSecret { "b" }) },
+            changed { $0.credential = .basic(user: "a", password: HTTPDNSSecret { "b" }) },
             request()
         ),
         Case("another body", requests: 2, request { $0.body = .bytes([1]) }, request { $0.body = .bytes([1]) }),
         Case(
             "a connection without a request",
             requests: 2,
-            request { $0.options.stopsBeforeSending = true },
-            request { $0.options.stopsBeforeSending = true }
+            changed { $0.stopsBeforeSending = true },
+            changed { $0.stopsBeforeSending = true }
         ),
-        Case("off", requests: 2, request { $0.options.mergesIdenticalReads = .off }, request()),
-        Case("on", requests: 1, request { $0.options.mergesIdenticalReads = .on }, request()),
+        Case("off", requests: 2, changed { $0.mergesIdenticalReads = false }, request()),
+        Case("on", requests: 1, changed { $0.mergesIdenticalReads = true }, request()),
         Case(
             "interim responses",
             requests: 2,
@@ -130,10 +134,13 @@ struct MergedReadTests {
 
     /// The number of calls that do not pass the step.
     private func unshared(_ calls: Case) -> Int {
-        calls.calls.count { request in
-            let own = request.own
+        var options = HTTPDNSClient.Request.Options()
+        options.mergesIdenticalReads = true
+        let base = HTTPDNSClient.Request.SharedOptions(options)
+        return calls.calls.count { request in
+            let (own, options) = (request.own, request.resolved(from: base).options)
             return request.method != .get && request.method != .head || !request.body.isEmpty
-                || request.options.mergesIdenticalReads == .off || request.options.stopsBeforeSending
+                || !options.mergesIdenticalReads || options.stopsBeforeSending
                 || own?.onInterimResponse != nil
                 || own?.properties.isEmpty == false || own?.interceptors.isEmpty == false
         }
@@ -143,7 +150,7 @@ struct MergedReadTests {
     func offByDefault(isAsked: Bool) async throws {
         let gate = Gate()
         let rig = try Rig(wire: .held(gate))
-        let request = Self.request { if isAsked { $0.options.mergesIdenticalReads = .on } }
+        let request = Self.changed { if isAsked { $0.mergesIdenticalReads = true } }
         let tasks = (0..<3).map { _ in Task { try await rig.client.execute(request).text() } }
         while rig.wire.requests.count < (isAsked ? 1 : 3) || rig.client.pipeline.reads.waiting < (isAsked ? 3 : 0) {
             await Task.yield()

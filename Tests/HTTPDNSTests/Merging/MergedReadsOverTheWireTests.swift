@@ -103,7 +103,7 @@ struct MergedReadsOverTheWireTests {
         let expected = isUsed ? 10 : 1
         let count = try await requests(
             ofCalls: 10,
-            { $0.options.usesCookies = isUsed },
+            { $0.changeOptions { $0.usesCookies = isUsed } },
             arriving: expected,
             { $0.cookies = .memory() }
         )

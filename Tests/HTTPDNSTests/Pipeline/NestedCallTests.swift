@@ -131,7 +131,7 @@ struct NestedCallTests {
             ]
         }
         _ = try await rig.client.get("https://one.test/")
-        _ = try await rig.client.get("https://one.test/", timeout: .seconds(600))
+        _ = try await rig.client.get("https://one.test/") { $0.timeouts.total = .seconds(600) }
         #expect(journal.all == ["hop 0 deadline none", "hop 0 deadline set"])
     }
 

@@ -58,7 +58,7 @@ struct PipelineOrderTests {
             configuration.applicationInterceptors = [noting("a1", in: journal), noting("a2", in: journal)]
             configuration.networkInterceptors = [noting("n1", in: journal), noting("n2", in: journal)]
         }
-        let call = Task { try await rig.client.get("https://one.test/", timeout: .unlimited) }
+        let call = Task { try await rig.client.get("https://one.test/") { $0.timeouts.responseHead = nil } }
         await sent.passage()
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }
@@ -233,12 +233,12 @@ struct PipelineOrderTests {
             configuration.maximumResponseBody = .kibibytes(1)
         }
         let before = SystemTimeSource().now()
-        var options = HTTPDNSClient.Request.Options()
-        _ = try await rig.client.execute(HTTPDNSClient.Request(url: "http://one.test/", options: options))
-        options.timeout = .seconds(700)
-        options.maximumResponseBody = .bytes(5)
-        options.versions = .http1Only
-        _ = try await rig.client.execute(HTTPDNSClient.Request(url: "http://one.test/", options: options))
+        _ = try await rig.client.get("http://one.test/")
+        _ = try await rig.client.get("http://one.test/") {
+            $0.timeouts.total = .seconds(700)
+            $0.maximumResponseBody = .bytes(5)
+            $0.versions = .http1Only
+        }
         let after = SystemTimeSource().now()
         let sent = rig.wire.requests
         #expect(sent[0].limits.connect == .seconds(1) && sent[0].limits.idle == nil)

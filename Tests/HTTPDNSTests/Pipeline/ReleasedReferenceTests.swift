@@ -84,7 +84,9 @@ struct ReleasedReferenceTests {
         let origin = try #require(HTTPDNSClient.Origin("https://one.test"))
         let pipeline = try Rig().client.pipeline
         var configuration = HTTPDNSClient.Configuration()
-        configuration.credentials = [origin: credential { if pipeline.retries.limit >= 0 { count() } }]
+        configuration.credentials = [
+            origin: credential { if pipeline.current.values.options.retries.limit >= 0 { count() } }
+        ]
         #expect(pipeline.reload(configuration))
         configuration.credentials = [:]
         #expect(pipeline.reload(configuration))

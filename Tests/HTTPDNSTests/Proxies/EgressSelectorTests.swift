@@ -39,7 +39,7 @@ struct EgressSelectorTests {
             try HTTPDNSClient.Proxy("http://mine.test:2"),
             except: try HTTPDNSClient.Proxy.Exceptions(["two.test"])
         )
-        options.proxy = .inherited
+        options = HTTPDNSClient.Request.Options(configuration.options)
         #expect(try choice(configuration, options, url) == "http://mine.test:2")
         #expect(try choice(configuration, options, "https://two.test/") == "direct")
         options.proxy = .off
@@ -48,8 +48,11 @@ struct EgressSelectorTests {
         #expect(try choice(configuration, options, url) == "/run/one.sock")
         configuration.proxy = .off
         configuration.unixSocket = "/run/all.sock"
-        #expect(try choice(configuration, HTTPDNSClient.Request.Options(), url) == "/run/all.sock")
-        options.unixSocket = nil
+        options = HTTPDNSClient.Request.Options(configuration.options)
+        #expect(try choice(configuration, options, url) == "/run/all.sock")
+        options.proxy = .environment
+        #expect(try choice(configuration, options, url) == "http://env.test:1")
+        (options.proxy, options.unixSocket) = (.off, nil)
         #expect(try choice(configuration, options, url) == "direct")
     }
 
@@ -104,10 +107,11 @@ struct EgressSelectorTests {
         let withoutPort = HTTPDNSClient.Proxy(.socks5h, host: .address(HTTPDNSAddress(v4: 192, 0, 2, 1)), port: 0)
         for (proxy, says) in [(withColon, "colon"), (withoutPort, "port 0")] {
             var request = HTTPDNSClient.Request(url: "https://one.test/")
-            request.options.proxy = .through(proxy)
+            request.changeOptions { $0.proxy = .through(proxy) }
             let error = await clientError { try await rig.client.execute(request) }
             #expect(error?.code == .invalidRequest && error?.message.contains(says) == true, "\(error as Any)")
-            request.options.proxy = .through(proxy, except: try HTTPDNSClient.Proxy.Exceptions(["one.test"]))
+            let exceptions = try HTTPDNSClient.Proxy.Exceptions(["one.test"])
+            request.changeOptions { $0.proxy = .through(proxy, except: exceptions) }
             #expect(await clientError { try await rig.client.execute(request) }?.code == .invalidRequest)
         }
         #expect(rig.wire.requests.isEmpty)

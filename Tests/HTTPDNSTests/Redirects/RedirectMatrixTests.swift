@@ -83,7 +83,7 @@ struct RedirectMatrixTests {
         let other = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: "/new", from: request) })
         var request = HTTPDNSClient.Request(url: "https://one.test/")
         let first = try await rig.client.execute(request)
-        request.options.redirects = .off
+        request.changeOptions { $0.redirects = .off }
         let second = try await other.client.execute(request)
         for response in [first, second] {
             #expect(response.status.code == 302 && response.headerFields[.location] == "/new")

@@ -26,7 +26,7 @@ struct RedirectSecretsTests {
         var marked = HTTPField(name: try Self.name("X-Anything"), value: "canary-marked")
         marked.indexingStrategy = .disallow
         request.headerFields.append(marked)
-        request.options.hostHeader = "canary-host.test"
+        request.changeOptions { $0.hostHeader = "canary-host.test" }
         return request
     }
 
@@ -148,10 +148,9 @@ struct RedirectSecretsTests {
         ]
     )
     func host(location: String, isKept: Bool) throws {
-        var request = HTTPDNSClient.Request(url: "https://one.test/a")
-        request.options.hostHeader = "virtual.test"
+        let request = HTTPDNSClient.Request(url: "https://one.test/a") { $0.hostHeader = "virtual.test" }
         let redirected = try RedirectedRequest(
-            request,
+            request.resolved(from: .none),
             at: try HTTPDNSRewriter.Canonicalizer.canonicalize("https://one.test/a").parsed,
             status: try #require(RedirectStatus(.found)),
             location: location,
@@ -171,10 +170,11 @@ struct RedirectSecretsTests {
         let client = try await HTTPDNSClient(configuration: configuration)
         var request = try request(port: first.port)
         request.headerFields[.authorization] = "Bearer canary-token"
-        request.options.redirects = HTTPDNSClient.RedirectPolicy()
-        request.options.redirects.secretFields = [try Self.name("x-tenant")]
+        var policy = HTTPDNSClient.RedirectPolicy()
+        policy.secretFields = [try Self.name("x-tenant")]
         // The key may go to partners, and nothing else that looks like a secret.
-        request.options.redirects.crossOriginFields = [try Self.name("X-Api-Key"), .contentType]
+        policy.crossOriginFields = [try Self.name("X-Api-Key"), .contentType]
+        request.changeOptions { [policy] in $0.redirects = policy }
         let response = try await client.execute(request)
         try await client.shutdown()
         #expect(response.status == .ok && response.exchanges.count == 3)
@@ -230,14 +230,14 @@ struct RedirectSecretsTests {
             )
         ] {
             let rig = try Rig(wire: wire) { $0.redirects.allowsDowngrade = true }
-            _ = try await rig.client.get("http://one.test/", connectTo: [HTTPDNSClient.Request.Target(pin)])
+            _ = try await rig.client.get("http://one.test/") { $0.addresses = .only([.init(pin)]) }
             #expect(rig.wire.requests.map { $0.endpoints[0].description } == expected)
         }
         let ported = ScriptedWire { request, number in
             number == 0 ? .redirect(307, to: "https://one.test/tls", from: request) : .ok(from: request)
         }
         let rig = try Rig(wire: ported)
-        _ = try await rig.client.get("http://one.test/", connectTo: ["203.0.113.99:8080"])
+        _ = try await rig.client.get("http://one.test/") { $0.addresses = .only(["203.0.113.99:8080"]) }
         #expect(rig.wire.requests.map { $0.endpoints[0].description } == ["203.0.113.99:8080", "203.0.113.1:443"])
     }
 

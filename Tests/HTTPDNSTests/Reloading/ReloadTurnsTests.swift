@@ -46,9 +46,9 @@ struct ReloadTurnsTests {
         await client.reloading.begin()
         async let result = client.reload(next)
         while client.reloading.waitingCount == 0, !Task.isCancelled { await Task.yield() }
-        #expect(client.pipeline.limits.firstByte != .seconds(7))
+        #expect(client.pipeline.current.values.options.timeouts.firstByte != .seconds(7))
         client.reloading.end()
         #expect(try await result.isChanged)
-        #expect(client.pipeline.limits.firstByte == .seconds(7))
+        #expect(client.pipeline.current.values.options.timeouts.firstByte == .seconds(7))
     }
 }

@@ -47,11 +47,9 @@ struct BodyOverdueTests {
             defer { isOver.open() }
             return await CallWork.$executor.withValue(held) {
                 await clientError {
-                    try await rig.client.post(
-                        "https://map.test/",
-                        body: .bytes(Self.noise).compressed(),
-                        timeout: HTTPDNSClient.TimeLimit(limit)
-                    )
+                    try await rig.client.post("https://map.test/", body: .bytes(Self.noise).compressed()) {
+                        $0.timeouts.total = limit
+                    }
                 }
             }
         }

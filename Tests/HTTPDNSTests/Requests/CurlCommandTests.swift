@@ -98,14 +98,15 @@ struct CurlCommandTests {
 
     @Test("Options that curl has are in the command line")
     func options() {
-        var request = HTTPDNSClient.Request(url: "https://One.Test/a")
-        request.options.addresses = .only(["[2001:db8::9]:8443", "203.0.113.9"])
-        request.options.timeout = .milliseconds(1500)
-        request.options.versions = .http1Only
-        request.options.families = .v6
-        request.options.proxy = .off
-        request.options.unixSocket = "/run/a b.sock"
-        request.options.hostHeader = "two.test"
+        let request = HTTPDNSClient.Request(url: "https://One.Test/a") {
+            $0.addresses = .only(["[2001:db8::9]:8443", "203.0.113.9"])
+            $0.timeouts.total = .milliseconds(1500)
+            $0.versions = .http1Only
+            $0.families = .v6
+            $0.proxy = .off
+            $0.unixSocket = "/run/a b.sock"
+            $0.hostHeader = "two.test"
+        }
         let command = request.curlCommand()
         for part in [
             "--connect-to 'one.test:443:[2001:db8::9]:8443'", "--max-time 1.5", "--http1.1", "--ipv6", "--noproxy '*'",

@@ -45,8 +45,10 @@ struct RedactionTests {
 
     private var request: HTTPDNSClient.Request {
         var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: fields, body: .text(Self.canary))
-        request.options.proxy =
-            (try? HTTPDNSClient.Proxy("http://me:\(Self.canary)@proxy.test:3128")).map { .through($0) } ?? .off
+        request.changeOptions {
+            let proxy = try? HTTPDNSClient.Proxy("http://me:\(Self.canary)@proxy.test:3128")
+            $0.proxy = proxy.map { HTTPDNSClient.Proxy.Rules.through($0) } ?? .off
+        }
         return request
     }
 
@@ -136,7 +138,7 @@ struct RedactionTests {
             ]
         }
         var request = request
-        request.options.proxy = .off
+        request.changeOptions { $0.proxy = .off }
         let response = try await rig.client.execute(request)
         Self.expectSilence(response)
         let exchange = try #require(response.exchanges.first)

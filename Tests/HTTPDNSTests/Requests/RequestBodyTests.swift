@@ -70,15 +70,15 @@ struct RequestBodyTests {
     func verbs() async throws {
         let rig = try Rig()
         let (client, url, fields) = (rig.client, "https://one.test/x", [.accept: "a/b"] as HTTPFields)
-        _ = try await client.get(url, headerFields: fields, timeout: .seconds(60))
-        _ = try await client.head(url, headerFields: fields, timeout: .seconds(60))
-        _ = try await client.delete(url, headerFields: fields, timeout: .seconds(60))
-        _ = try await client.post(url, headerFields: fields, body: .text("a"), timeout: .seconds(60))
-        _ = try await client.put(url, headerFields: fields, body: .text("a"), timeout: .seconds(60))
-        _ = try await client.patch(url, headerFields: fields, body: .text("a"), timeout: .seconds(60))
-        _ = try await client.post(url, headerFields: fields, json: [1], timeout: .seconds(60))
-        _ = try await client.put(url, headerFields: fields, json: [1], timeout: .seconds(60))
-        _ = try await client.patch(url, headerFields: fields, json: [1], timeout: .seconds(60))
+        _ = try await client.get(url, headerFields: fields) { $0.timeouts.total = .seconds(60) }
+        _ = try await client.head(url, headerFields: fields) { $0.timeouts.total = .seconds(60) }
+        _ = try await client.delete(url, headerFields: fields) { $0.timeouts.total = .seconds(60) }
+        _ = try await client.post(url, headerFields: fields, body: .text("a")) { $0.timeouts.total = .seconds(60) }
+        _ = try await client.put(url, headerFields: fields, body: .text("a")) { $0.timeouts.total = .seconds(60) }
+        _ = try await client.patch(url, headerFields: fields, body: .text("a")) { $0.timeouts.total = .seconds(60) }
+        _ = try await client.post(url, headerFields: fields, json: [1]) { $0.timeouts.total = .seconds(60) }
+        _ = try await client.put(url, headerFields: fields, json: [1]) { $0.timeouts.total = .seconds(60) }
+        _ = try await client.patch(url, headerFields: fields, json: [1]) { $0.timeouts.total = .seconds(60) }
         let sent = rig.wire.requests
         #expect(sent.map(\.method) == [.get, .head, .delete, .post, .put, .patch, .post, .put, .patch])
         #expect(sent.allSatisfy { $0.headerFields[.accept] == "a/b" && $0.limits.deadline != nil })

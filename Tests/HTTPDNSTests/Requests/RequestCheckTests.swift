@@ -74,20 +74,19 @@ struct RequestCheckTests {
             {
                 $0.retries = .standard; $0.retries.delay = .seconds(-1)
             },
-            { $0.redirects.limit = 5 }, { $0.retries.limit = 5 },
         ] as [@Sendable (inout HTTPDNSClient.Request.Options) -> Void]
     )
-    func policies(change: @Sendable (inout HTTPDNSClient.Request.Options) -> Void) async throws {
+    func policies(change: @escaping @Sendable (inout HTTPDNSClient.Request.Options) -> Void) async throws {
         let rig = try Rig()
-        var request = HTTPDNSClient.Request(url: "https://one.test/")
-        change(&request.options)
-        let error = await clientError { [request] in try await rig.client.execute(request) }
+        let error = await clientError { try await rig.client.get("https://one.test/", change) }
         #expect(error?.code == .invalidRequest && error?.phase == .request && error?.hint != nil)
         #expect(error?.message.contains("the request's own re") == true)
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
-        request.options = HTTPDNSClient.Request.Options()
-        (request.options.redirects, request.options.retries) = (.off, .standard)
-        #expect(try await rig.client.execute(request).status == .ok)
+        let response = try await rig.client.get("https://one.test/") {
+            $0.redirects = .off
+            $0.retries = .standard
+        }
+        #expect(response.status == .ok)
     }
 
     @Test("CONNECT is refused")
@@ -106,11 +105,7 @@ struct RequestCheckTests {
     )
     func hostHeader(text: String) async throws {
         let rig = try Rig()
-        var options = HTTPDNSClient.Request.Options()
-        options.hostHeader = text
-        let error = await clientError {
-            try await rig.client.execute(HTTPDNSClient.Request(url: "https://one.test/", options: options))
-        }
+        let error = await clientError { try await rig.client.get("https://one.test/") { $0.hostHeader = text } }
         #expect(error?.code == .invalidRequest)
         #expect(error?.description.contains { $0.isNewline } == false)
         #expect(rig.wire.requests.isEmpty)
@@ -126,7 +121,7 @@ struct RequestCheckTests {
     )
     func connectTo(text: String, endpoint: String) async throws {
         let rig = try Rig()
-        let response = try await rig.client.get("https://one.test/", connectTo: [HTTPDNSClient.Request.Target(text)])
+        let response = try await rig.client.get("https://one.test/") { $0.addresses = .only([.init(text)]) }
         #expect(rig.wire.requests.first?.endpoints.map(\.description) == [endpoint])
         #expect(rig.provider.queries.isEmpty)
         #expect(response.exchanges.first?.request.source == .request)
@@ -141,8 +136,9 @@ struct RequestCheckTests {
     )
     func badPins(text: String) async throws {
         let rig = try Rig()
-        let targets: [HTTPDNSClient.Request.Target] = ["1.2.3.4", HTTPDNSClient.Request.Target(text)]
-        let error = await clientError { try await rig.client.get("https://one.test/", connectTo: targets) }
+        let error = await clientError {
+            try await rig.client.get("https://one.test/") { $0.addresses = .only(["1.2.3.4", .init(text)]) }
+        }
         #expect(error?.code == .invalidRequest)
         #expect(error?.message.contains("\"\(text)\"") == true)
         #expect(rig.wire.requests.isEmpty)
@@ -151,12 +147,14 @@ struct RequestCheckTests {
     @Test("A literal that is no address fails the call instead of the program")
     func badLiteral() async throws {
         let rig = try Rig()
-        let error = await clientError { try await rig.client.get("https://one.test/", connectTo: ["two.test"]) }
+        let error = await clientError {
+            try await rig.client.get("https://one.test/") { $0.addresses = .only(["two.test"]) }
+        }
         #expect(error?.code == .invalidRequest && error?.hint?.contains("203.0.113.9") == true)
         #expect(error?.message.hasPrefix("the request's addresses: \"two.test\" is not an address: ") == true)
-        var options = HTTPDNSClient.Request.Options()
-        options.addresses = .only(["203.0.113.9", "203.0.113.9:0"])
-        let resolving = await clientError { [options] in try await rig.client.resolve("one.test", options: options) }
+        let resolving = await clientError {
+            try await rig.client.resolve("one.test") { $0.addresses = .only(["203.0.113.9", "203.0.113.9:0"]) }
+        }
         #expect(resolving?.code == .invalidRequest && resolving?.message.contains("203.0.113.9:0") == true)
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
     }
@@ -164,9 +162,9 @@ struct RequestCheckTests {
     @Test("Without targets a call is automatic, and an empty list of them is refused")
     func noTargets() async throws {
         let rig = try Rig()
-        let response = try await rig.client.get("https://one.test/", connectTo: nil)
+        let response = try await rig.client.get("https://one.test/")
         #expect(response.exchanges.first?.request.source == .provider)
-        let error = await clientError { try await rig.client.get("https://one.test/", connectTo: []) }
+        let error = await clientError { try await rig.client.get("https://one.test/") { $0.addresses = .only([]) } }
         #expect(error?.code == .invalidRequest && error?.hint != nil && rig.wire.requests.count == 1)
     }
 

@@ -33,9 +33,8 @@ struct RequestCompressionTests {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\nContent-Encoding: \(coding)\r\n\r\n"
         let server = try RawServer(.readHead, .sendText(head), .send(bytes), .readToEnd)
         let client = try await mappedClient(server.port)
-        var request = HTTPDNSClient.Request(url: "http://one.test/")
         // Some of these bodies repeat one byte, and would pass for a bomb.
-        request.options.maximumResponseBody = .mebibytes(16)
+        let request = HTTPDNSClient.Request(url: "http://one.test/") { $0.maximumResponseBody = .mebibytes(16) }
         let body = try await client.execute(request).body.collect(upTo: .mebibytes(16))
         try await client.shutdown()
         return body

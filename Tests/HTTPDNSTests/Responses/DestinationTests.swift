@@ -19,8 +19,8 @@ struct DestinationTests {
                 location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: 12)
             )
         }
-        func line(_ url: String, connectTo targets: [HTTPDNSClient.Request.Target]? = nil) async throws -> String {
-            try await rig.client.get(url, connectTo: targets).destination.description
+        func line(_ url: String, _ change: HTTPDNSClient.Request.Options.Change? = nil) async throws -> String {
+            try await rig.client.get(url, change).destination.description
         }
         #expect(
             try await line("https://one.test/")
@@ -32,7 +32,7 @@ struct DestinationTests {
                 == "203.0.113.8:8443 · mapping httpdns.yaml:12 · 30 s left · new connection"
         )
         #expect(
-            try await line("https://one.test/", connectTo: ["2001:db8::9"])
+            try await line("https://one.test/", { $0.addresses = .only(["2001:db8::9"]) })
                 == "2001:db8::9 · pinned by the request · new connection"
         )
         #expect(try await line("http://203.0.113.70/") == "203.0.113.70 · address in the URL · new connection")
@@ -67,7 +67,8 @@ struct DestinationTests {
         let system = try await rig.client.get("http://sys.test/").destination
         #expect(system.source == .system && system.age == .zero && system.timeLeft == .seconds(30))
         #expect(system.provider == nil && system.mapping == nil)
-        let given = try await rig.client.get("https://one.test/", connectTo: ["203.0.113.9:8443"]).destination
+        let pinned = try await rig.client.get("https://one.test/") { $0.addresses = .only(["203.0.113.9:8443"]) }
+        let given = pinned.destination
         #expect(given.source == .request && given.age == nil && given.timeLeft == nil)
         #expect(given.endpoint?.description == "203.0.113.9:8443")
     }

@@ -65,12 +65,12 @@ struct ResponseSectionsTests {
         request.onInterimResponse = { response in
             seen.withLock { $0.append("\(response.status.code) \(response.headerFields.map(\.value))") }
         }
-        request.options.timeout = .seconds(60)
+        request.changeOptions { $0.timeouts.total = .seconds(60) }
         let response = try await client.execute(request)
         #expect(response.status == .ok && response.exchanges.count == 2)
         #expect(seen.withLock { $0 } == ["103 [\"</a>\"]", "103 [\"</b>\"]"])
         request.onInterimResponse = nil
-        #expect(request.options.timeout == .seconds(60) && request.onInterimResponse == nil)
+        #expect(request.options.timeouts.total == .seconds(60) && request.onInterimResponse == nil)
         try await client.shutdown()
     }
 

@@ -75,16 +75,12 @@ struct RetryTests {
     @Test("Nothing is sent again unless the client or the request asks for it")
     func optIn() async throws {
         for (policy, own, count) in [
-            (HTTPDNSClient.RetryPolicy.off, HTTPDNSClient.RetryPolicy.inherited, 1), (.off, Self.atOnce, 3),
-            (Self.atOnce, .inherited, 3),
-            (Self.atOnce, .off, 1),
-        ] {
+            (.off, nil, 1), (.off, Self.atOnce, 3), (Self.atOnce, nil, 3), (Self.atOnce, .off, 1),
+        ] as [(HTTPDNSClient.RetryPolicy, HTTPDNSClient.RetryPolicy?, Int)] {
             let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .badGateway) }) {
                 $0.retries = policy
             }
-            var request = HTTPDNSClient.Request(url: "https://one.test/")
-            request.options.retries = own
-            let response = try await rig.client.execute(request)
+            let response = try await rig.client.get("https://one.test/") { if let own { $0.retries = own } }
             // The last answer is the response, with its body.
             #expect(response.status == .badGateway && rig.wire.requests.count == count)
             #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
@@ -188,7 +184,9 @@ struct RetryTests {
             }
         }
         var request = HTTPDNSClient.Request(method: .post, url: "https://one.test/", body: .text("x"))
-        if before == .challenge { request.options.credential = .basic(user: "u", password: HTTPDNSSecret { "p" }) }
+        if before == .challenge {
+            request.changeOptions { $0.credential = .basic(user: "u", password: HTTPDNSSecret { "p" }) }
+        }
         let sent = request
         let error = await clientError { try await watching.execute(sent, with: rig.client) }
         #expect(rig.wire.requests.count == 4 && error?.retries == 2 && error?.code == .connectFailed)
@@ -420,9 +418,7 @@ struct RetryTests {
         for _ in 0..<200 { _ = try await rig.client.get("https://one.test/") }
         #expect(rig.wire.requests.count == 220)
         // It holds for requests with a policy of their own, too.
-        var request = HTTPDNSClient.Request(url: "https://one.test/")
-        request.options.retries = .standard
-        _ = try await rig.client.execute(request)
+        _ = try await rig.client.get("https://one.test/") { $0.retries = .standard }
         #expect(rig.wire.requests.count == 221)
     }
 
@@ -465,10 +461,10 @@ struct RetryTests {
             }
         }
         #expect(rig.wire.requests.count == 10)
-        var request = HTTPDNSClient.Request(url: "https://map.test/")
-        request.options.retries = Self.atOnce
-        request.options.retries.limit = 1
-        _ = try await rig.client.execute(request)
+        _ = try await rig.client.get("https://map.test/") {
+            $0.retries = Self.atOnce
+            $0.retries.limit = 1
+        }
         #expect(rig.wire.requests.count == 12)
     }
 
@@ -500,9 +496,12 @@ struct RetryTests {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.refused }) {
             $0.retries = .standard
             ($0.retries.delay, $0.retries.maximumDelay) = (.seconds(1200), .seconds(1200))
+            $0.timeouts.responseHead = nil
             $0.random = { 1 }
         }
-        let error = await clientError { try await rig.client.get("https://one.test/", timeout: .seconds(600)) }
+        let error = await clientError {
+            try await rig.client.get("https://one.test/") { $0.timeouts.total = .seconds(600) }
+        }
         #expect(error?.code == .connectFailed && rig.wire.requests.count == 1 && error?.retries == 0)
     }
 
@@ -596,9 +595,7 @@ struct RetryTests {
             $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system))]
         }
         rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), for: host)
-        var options = HTTPDNSClient.Request.Options()
-        options.addresses = .system
-        _ = try await rig.client.resolve("one.test", options: options)
+        _ = try await rig.client.resolve("one.test") { $0.addresses = .system }
         rig.clock.advance(by: .seconds(5))
         rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 52)]), for: host)
         let exchange = try await rig.client.get("https://one.test/").exchanges.last

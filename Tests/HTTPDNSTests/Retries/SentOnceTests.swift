@@ -80,9 +80,10 @@ struct SentOnceTests {
         ]
         let client = try await HTTPDNSClient(configuration: configuration)
         // The old server's thread closes its socket in its own time.
-        var probe = HTTPDNSClient.Request(url: "http://one.test/")
-        probe.options.retries = .off
-        probe.options.timeout = .seconds(1)
+        let probe = HTTPDNSClient.Request(url: "http://one.test/") {
+            $0.retries = .off
+            $0.timeouts.total = .seconds(1)
+        }
         while await clientError({ try await client.execute(probe) })?.code != .connectFailed {}
         let response = try await client.post("http://one.test/", body: .text("charge"))
         try await client.shutdown()

@@ -108,9 +108,8 @@ struct KillSwitchTests {
         let rig = try rig { $0.resolver.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 50, by: .key) }
         var sources: Set<String> = []
         for number in 0..<20 {
-            var options = HTTPDNSClient.Request.Options()
-            options.rolloutKey = "user-\(number)"
-            sources.insert(try await rig.client.rewrite("http://one.test/", options: options).source.description)
+            let rewritten = try await rig.client.rewrite("http://one.test/") { $0.rolloutKey = "user-\(number)" }
+            sources.insert(rewritten.source.description)
         }
         #expect(sources == ["provider", "system"])
     }

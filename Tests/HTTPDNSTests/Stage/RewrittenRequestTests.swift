@@ -45,9 +45,9 @@ struct RewrittenRequestTests {
     @Test("A port other than the URL's is in the address form and the connect-to entry")
     func otherPort() async throws {
         let rig = try Rig()
-        var options = HTTPDNSClient.Request.Options()
-        options.addresses = .only(["203.0.113.9:8443", "[2001:db8::9]"])
-        let rewritten = try await rig.client.rewrite("https://one.test/x", options: options)
+        let rewritten = try await rig.client.rewrite("https://one.test/x") {
+            $0.addresses = .only(["203.0.113.9:8443", "[2001:db8::9]"])
+        }
         #expect(rewritten.addressURL == "https://203.0.113.9:8443/x")
         #expect(rewritten.canonicalURL == "https://one.test/x")
         #expect(rewritten.host == "one.test")
@@ -85,9 +85,7 @@ struct RewrittenRequestTests {
     @Test("An explicit hostHeader is sent and shown, and goes with the rewritten request")
     func hostHeader() async throws {
         let rig = try Rig()
-        var options = HTTPDNSClient.Request.Options()
-        options.hostHeader = "front.test:81"
-        let rewritten = try await rig.client.rewrite("https://one.test/", options: options)
+        let rewritten = try await rig.client.rewrite("https://one.test/") { $0.hostHeader = "front.test:81" }
         #expect(rewritten.host == "front.test:81" && rewritten.serverName == "one.test")
         _ = try await rig.client.execute(rewritten)
         #expect(rig.wire.requests.first?.hostHeader == "front.test:81")
@@ -99,7 +97,7 @@ struct RewrittenRequestTests {
         let rig = try Rig { $0.isEnabled = byOption }
         rig.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 61)]), for: try HTTPDNSName("map.test"))
         var request = HTTPDNSClient.Request(url: "http://map.test/")
-        if byOption { request.options.addresses = .system }
+        if byOption { request.changeOptions { $0.addresses = .system } }
         let response = try await rig.client.execute(request)
         #expect(response.exchanges.first?.request.source == .system)
         #expect(rig.wire.requests.first?.endpoints.map(\.description) == ["203.0.113.61:80"])

@@ -153,9 +153,7 @@ struct TagTests {
     func ownOptions() async throws {
         let rig = try Rig()
         let rewritten = try await rig.client.rewrite("https://one.test/")
-        var options = HTTPDNSClient.Request.Options()
-        options.addresses = .only(["203.0.113.99"])
-        let response = try await rig.client.execute(rewritten, options: options)
+        let response = try await rig.client.execute(rewritten) { $0.addresses = .only(["203.0.113.99"]) }
         #expect(rig.wire.requests.first?.endpoints.map(\.description) == ["203.0.113.99:443"])
         #expect(response.exchanges.first?.request.source == .request)
     }

@@ -18,10 +18,12 @@ struct FullQueue {
         let server = try RawServer(.readHead, .hang)
         let client = try await mappedClient(server.port) { configuration in
             configuration.connections.maximumPerHost = 4
-            configuration.timeouts.total = total
+            (configuration.timeouts.total, configuration.timeouts.responseHead) = (total, nil)
         }
         let admission = try #require(client.pipeline.admissions.first)
-        holders = (0..<4).map { _ in Task { try await client.get("http://one.test/", timeout: .seconds(600)) } }
+        holders = (0..<4).map { _ in
+            Task { try await client.get("http://one.test/") { $0.timeouts.total = .seconds(600) } }
+        }
         // A request that has arrived has its place.
         try await server.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 4 }
         (self.server, self.client, self.admission) = (server, client, admission)

@@ -17,14 +17,18 @@ import Testing
 struct TimeLimitTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel"
 
-    private func get(_ client: HTTPDNSClient, _ limit: HTTPDNSClient.TimeLimit = .inherited) async throws -> String {
-        let body = try await client.get("http://one.test/", timeout: limit).body
-        return String(decoding: try await body.collect(upTo: .kibibytes(1)), as: UTF8.self)
+    /// Makes a call with a limit for the whole, and none for the head.
+    private func get(_ client: HTTPDNSClient, _ limit: Duration?) async throws -> String {
+        let response = try await client.get("http://one.test/") {
+            $0.timeouts.total = limit
+            $0.timeouts.responseHead = nil
+        }
+        return String(decoding: try await response.body.collect(upTo: .kibibytes(1)), as: UTF8.self)
     }
 
     @Test("By default the head has 60 s, and the whole has no limit")
     func defaults() {
-        let timeouts = HTTPDNSClient.Configuration.Timeouts()
+        let timeouts = HTTPDNSClient.Timeouts()
         #expect(timeouts.responseHead == .seconds(60) && timeouts.total == nil)
     }
 
@@ -52,7 +56,7 @@ struct TimeLimitTests {
         try await client.shutdown()
     }
 
-    @Test("A call's own time covers its body, and replaces the head's limit")
+    @Test("A call's total time covers its body, and the limit of the head holds beside it")
     func own() async throws {
         let late = Gate()
         let server = try RawServer { number in
@@ -65,8 +69,10 @@ struct TimeLimitTests {
         let elapsed = ContinuousClock.now - start
         #expect(error?.code == .timedOut && error?.phase == .body && error?.limit == .seconds(2))
         #expect(elapsed >= .seconds(2) && elapsed < .seconds(10), "\(elapsed)")
+        let early = await clientError { try await client.get("http://one.test/") { $0.timeouts.total = .seconds(30) } }
+        #expect(early?.phase == .firstByte && early?.limit == .milliseconds(500))
         // Each is past the head's limit before there is a head.
-        for limit in [HTTPDNSClient.TimeLimit.unlimited, .seconds(30)] {
+        for limit in [Duration?.none, .seconds(30)] {
             let call = Task { try await get(client, limit) }
             try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(800))
             late.open()
@@ -127,7 +133,7 @@ struct TimeLimitTests {
             }
         }
         let start = ContinuousClock.now
-        let error = await clientError { try await client.get("http://one.test/", timeout: .seconds(3)) }
+        let error = await clientError { try await client.get("http://one.test/") { $0.timeouts.total = .seconds(3) } }
         let elapsed = ContinuousClock.now - start
         #expect(error?.code == .timedOut && error?.phase == .interceptor && error?.isCallDeadline == true)
         #expect(error?.limit == .seconds(3) && error?.requestMayHaveBeenSent == (place == .redirect))

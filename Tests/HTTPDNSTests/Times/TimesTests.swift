@@ -207,11 +207,10 @@ struct TimesTests {
         let bound = limit + .milliseconds(100) * Self.width
         let server = try RawServer(.readHead, .hang)
         let client = try await HTTPDNSClient(configuration: configuration(["\(server.address):\(server.port)"]))
-        var request = HTTPDNSClient.Request(url: "http://one.test/")
-        request.options.timeout = .milliseconds(300)
+        let request = HTTPDNSClient.Request(url: "http://one.test/") { $0.timeouts.total = limit }
         let thread = WorkThread(named: "test", isOnDuty: false, rest: .zero)
         let (isTimeout, time) = await withCheckedContinuation { continuation in
-            thread.enqueue { [request] in
+            thread.enqueue {
                 let start = ContinuousClock.now
                 let result = Result { try client.executeAndWait(request) }
                 let time = start.duration(to: .now)
