@@ -264,8 +264,7 @@ public final class HTTPDNSClient: Sendable {
         defer { pipeline.gate.leave() }
         let options = resolved(HTTPDNSClient.Request(url: "", change)).options
         let question = try rewriter.question(about: HTTPDNSRewriter.host(host), port: port, options: options)
-        let deadline = CallTime(options).deadline
-        var resolution = try await rewriter.resolve(question, deadline: deadline)
+        var resolution = try await rewriter.resolve(question, deadline: CallTime(options).deadline)
         let networks = pipeline.clientNetworks.narrowed(by: options.reachableNetworks)
         if networks != .any {
             resolution.endpoints = try networks.reachable(of: resolution.endpoints, question.host)

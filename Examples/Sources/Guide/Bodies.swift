@@ -77,8 +77,8 @@ enum Bodies {
         let download = try await client.download(
             "https://img.shop.example/big.iso",
             to: "/var/lib/app/big.iso",
-            progress: { progress in print(progress.fraction ?? 0) },
-            { $0.timeouts.total = .seconds(600) }
+            { $0.timeouts.total = .seconds(600) },
+            progress: { progress in print(progress.fraction ?? 0) }
         )
         print(download.bytes, download.path)
 

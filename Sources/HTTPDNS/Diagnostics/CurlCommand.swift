@@ -45,7 +45,7 @@ private struct CurlCommand {
         add("proto", "=http,https")
         addMethod(of: request)
         addFields(of: request, canonical)
-        if let options = request.own?.options { add(options, canonical) }
+        if let own = request.own, own.isResolved || !own.settings.changes.isEmpty { add(own.options, canonical) }
         if request.isDecoded, !request.headerFields.contains(.acceptEncoding) { add("compressed") }
         addBody(of: request)
         add("url", url(of: request, canonical))

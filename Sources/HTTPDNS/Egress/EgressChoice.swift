@@ -51,14 +51,19 @@ final class EgressSelector: Sendable {
         return own.options.shared.proxy == .off && own.options.shared.unixSocket == nil
     }
 
+    /// Returns the path of the Unix socket that a hop goes to; nil for none. A call's proxy takes the place of the client's.
+    func socket(of request: HTTPDNSClient.Request) -> String? {
+        guard let options = request.own?.options.shared else { return unixSocket }
+        return options.unixSocket == unixSocket && options.proxy != rules ? nil : options.unixSocket
+    }
+
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` or `invalidRequest`.
     func choice(of request: HTTPDNSClient.Request, for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError)
         -> EgressChoice
     {
         if isDirect(request) { return .direct }
         let rulesOfCall = request.own?.options.shared.proxy ?? rules
-        let socket = request.own.map(\.options.shared.unixSocket) ?? unixSocket
-        if let path = socket, path != unixSocket || rulesOfCall == rules {
+        if let path = socket(of: request) {
             if let fault = UnixSocketPath.fault(in: path) {
                 throw HTTPDNSClientError(code: .invalidRequest, phase: .request, message: fault)
             }

@@ -177,7 +177,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     /// The limit that passed, for ``Code/timedOut``.
     public var limit: Duration?
     /// Whether the limit was the call's own, ``HTTPDNSClient/Timeouts/total`` or
-    /// ``HTTPDNSClient/Timeouts/total``; ``phase`` is where the call was at that time.
+    /// ``HTTPDNSClient/Timeouts/responseHead``; ``phase`` is where the call was at that time.
     public var isCallDeadline = false
     /// A suggestion for solving the problem.
     public var hint: String?

@@ -32,7 +32,7 @@ extension HTTPDNSClient {
 
         /// Changes the options of the call that this request begins, or of the request that an interceptor passes on.
         /// - Parameter change: Receives the client's options, once, at the start of the call. In an interceptor it receives
-        ///   those of the request, immediately.
+        ///   those of the request, immediately. Each reading of ``options`` before the call runs it too.
         public mutating func changeOptions(_ change: @escaping HTTPDNSClient.Request.Options.Change) {
             changeOwn { own in
                 own.changes.append(change)
@@ -87,7 +87,6 @@ extension HTTPDNSClient {
 
             /// Returns the settings with the options of a call in place of changes.
             func resolved(from base: SharedOptions) -> OwnSettings {
-                guard !isResolved else { return self }
                 var resolved = self
                 resolved.options = base.options
                 resolved.isResolved = true
@@ -156,9 +155,7 @@ extension HTTPDNSClient {
             options: HTTPDNSClient.Request.Options
         ) {
             self.init(method: method, url: url, headerFields: headerFields, body: body)
-            changeOwn { own in
-                (own.options, own.changes, own.isResolved) = (options, [{ $0 = options }], true)
-            }
+            own = SharedOptions(options)
         }
     }
 }
@@ -229,7 +226,7 @@ extension HTTPDNSClient.Request {
         /// ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
         package var stopsBeforeSending = false
         /// Whether the connection is kept with ``stopsBeforeSending``, see
-        /// ``HTTPDNSClient/preconnect(to:connections:options:)``.
+        /// ``HTTPDNSClient/preconnect(to:connections:_:)``.
         var keepsConnection = false
         /// Whether the body of a response over HTTP/1.1 keeps its chunked coding.
         package var keepsChunks = false
@@ -245,10 +242,15 @@ extension HTTPDNSClient.Request {
             clientSocket = shared.unixSocket
         }
 
+        /// Whether nothing here changes the query for the host.
+        var leavesQuery: Bool {
+            if case .automatic = addresses.content { families == nil && rolloutKey == nil } else { false }
+        }
+
         /// Removes what belongs to one origin.
         mutating func forgetOrigin(keepsAddresses: Bool = false) {
             hostHeader = nil
-            shared.unixSocket = clientSocket
+            if shared.unixSocket != nil { shared.unixSocket = clientSocket }
             if !keepsAddresses, addresses.targets != nil { addresses = .automatic }
             if credential?.isOff != true { credential = nil }
         }

@@ -21,7 +21,8 @@ enum RequestCheck {
         }
         guard let options = request.own?.options else { return }
         if let host = options.hostHeader { try check(hostHeader: host) }
-        try checkPolicies(options)
+        // Those of a client were checked with its settings.
+        if request.own?.settings.changes.isEmpty == false { try checkPolicies(options) }
     }
 
     private static func checkCoding(_ fields: HTTPFields) throws(HTTPDNSClientError) {

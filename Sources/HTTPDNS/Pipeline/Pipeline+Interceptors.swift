@@ -27,10 +27,10 @@ extension Pipeline {
             return try await callBegan(request, context)
         }
         context.received = ReceivedURL(request.url)
-        let entry = frame.chain.application[place]
+        let (entry, received) = (frame.chain.application[place], request)
         do {
             let response = try await entry.interceptor.intercept(request, context: context) { request, context in
-                try await self.apply(place + 1, self.adopted(request, context), context)
+                try await self.apply(place + 1, self.adopted(request, inPlaceOf: received), context)
             }
             frame.noteResponse(at: place)
             return response
@@ -40,18 +40,12 @@ extension Pipeline {
         }
     }
 
-    /// Returns a request that code of others has made, with the options of its call: all of them for the origin of the call,
-    /// those that belong to no origin for another.
-    func adopted(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
-        -> HTTPDNSClient.Request
-    {
-        guard request.own?.isResolved != true else { return request }
-        guard HTTPDNSClient.Origin(request.url) != context.initialOrigin else {
-            return request.resolved(from: context.callOptions)
-        }
-        var options = context.callOptions.options
-        options.forgetOrigin()
-        return request.resolved(from: HTTPDNSClient.Request.SharedOptions(options))
+    /// Returns a request that code of others has made, with the options of the one that it received: all of them for the same
+    /// origin, those that belong to no origin for another.
+    func adopted(_ new: HTTPDNSClient.Request, inPlaceOf received: HTTPDNSClient.Request) -> HTTPDNSClient.Request {
+        guard new.own?.isResolved != true, var options = received.own?.options else { return new }
+        if HTTPDNSClient.Origin(new.url) != HTTPDNSClient.Origin(received.url) { options.forgetOrigin() }
+        return new.resolved(from: HTTPDNSClient.Request.SharedOptions(options))
     }
 
     /// Sends a call after its application interceptors: with it the first hop begins.
@@ -124,7 +118,7 @@ extension Pipeline {
         do {
             let response = try await entry.interceptor.intercept(request, context: context) { next, context in
                 guard next.url == request.url, next.own?.isResolved == true else {
-                    var next = self.adopted(next, context)
+                    var next = self.adopted(next, inPlaceOf: request)
                     next = self.withoutForeignCredential(next, in: request, authorization)
                     if hasJarCookies { next = self.withoutForeignCookies(next, in: request) }
                     return try await self.hop(place + 1, next, context)

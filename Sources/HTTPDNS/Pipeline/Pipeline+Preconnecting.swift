@@ -119,7 +119,7 @@ extension HTTPDNSClient {
     ) async throws -> Duration {
         let request = HTTPDNSClient.Request(method: .head, url: "https://\(host):\(endpoint.port)/") { options in
             options.addresses = .only([HTTPDNSClient.Request.Target(endpoint.address, port: endpoint.port)])
-            options.timeouts.total = timeLimit
+            (options.timeouts.total, options.timeouts.responseHead) = (timeLimit, nil)
             options.stopsBeforeSending = true
         }
         do {

@@ -89,7 +89,7 @@ extension Pipeline {
                     context.frame?.endHead(of: context.call)
                     return with(exchanges, response, at: base, trail)
                 case .change(let request):
-                    (next, dropped, isChanged) = (adopted(request, context), [], true)
+                    (next, dropped, isChanged) = (adopted(request, inPlaceOf: next), [], true)
                     // The rewriter refuses an unreadable URL, with its own message.
                     target = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
                 }

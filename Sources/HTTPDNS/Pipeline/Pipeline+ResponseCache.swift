@@ -54,7 +54,7 @@ package struct CacheableHop: Sendable {
     /// The request's own Host field; nil for the URL's.
     package var hostHeader: String? { request.own?.options.hostHeader }
     /// The Unix socket of the request.
-    package var unixSocket: String? { context.options(of: request).options.shared.unixSocket }
+    package var unixSocket: String? { pipeline.egress.socket(of: request) }
     /// The request's own addresses, as a text; nil when it has none.
     package var addresses: String? {
         guard let own = request.own, own.options.addresses.targets != nil else { return nil }
@@ -95,8 +95,7 @@ package struct CacheableHop: Sendable {
         let pipeline = pipeline
         guard (try? pipeline.gate.enter()) != nil else { return }
         var context = context
-        context.callOptions = pipeline.current.options
-        context.call = CallTime(context.callOptions.options)
+        context.call = CallTime(pipeline.current.options.options)
         context.deadline = context.call.deadline
         // Its events, its exchanges and the origin of its stubs are not those of the call that began it.
         context.frame = context.frame.map { frame in

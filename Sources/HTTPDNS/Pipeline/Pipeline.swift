@@ -65,7 +65,7 @@ final class Pipeline: Sendable {
     private let settings: Lock<SharedCallSettings>
     /// A counter with two steps for each exchange of settings: one when it begins, one when it is done.
     private let settingsChanges = Atomic<UInt64>(0)
-    /// Whether a call without networks of its own may reach only the public Internet. It copies ``settings``, so that
+    /// Whether calls may reach only the public Internet. It copies ``settings``, so that
     /// every hop can read it without the lock.
     private let reachesPublicInternetOnly: Atomic<Bool>
     /// Whether there are credentials for origins. It copies ``settings`` too.

@@ -16,7 +16,7 @@ extension HTTPDNSClient {
     /// Replaces the settings while the client runs: all of them or, when one is invalid, none. The next request uses
     /// them; transfers in flight finish on their connections. For a request all settings change in one step. When a
     /// reload overtakes a request that is not sent yet, the request is prepared again with the new ones, after its
-    /// interceptors.
+    /// interceptors; its call keeps its ``Options``.
     ///
     /// Live settings are those that are live for the resolver (`HTTPDNSResolver.reload(_:)`), and also
     /// ``Configuration/isEnabled``, ``Configuration/trust``, ``Configuration/trustByHost``, ``Options/timeouts``,

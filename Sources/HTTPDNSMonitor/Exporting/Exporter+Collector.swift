@@ -76,7 +76,7 @@ extension HTTPDNSTrafficMonitor.Exporter {
             var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields)
             request.headerFields[.contentType] = "application/x-ndjson"
             request.changeOptions { options in
-                options.timeouts.total = timeout
+                (options.timeouts.total, options.timeouts.responseHead) = (timeout, nil)
                 options.redirects = .off
             }
             request[IsReport.self] = IsReport.Mark()

@@ -155,16 +155,56 @@ struct CallOptionsTests {
         #expect(sent.endpoints.first?.address.description == (isSameOrigin ? "203.0.113.9" : "203.0.113.7"))
     }
 
+    @Test("A new request has none of an origin that an outer interceptor has left")
+    func movedBefore() async throws {
+        let moves = Around { request, context, next in
+            var request = request
+            request.url = "https://map.test/"
+            request.changeOptions { $0.forgetOrigin() }
+            return try await next(request, context)
+        }
+        let renews = Around { try await $2(HTTPDNSClient.Request(url: $0.url), $1) }
+        let rig = try Rig {
+            $0.applicationInterceptors = [moves]
+            $0.networkInterceptors = [renews]
+        }
+        _ = try await rig.client.get(Self.url) { options in
+            options.hostHeader = "virtual.test"
+            options.addresses = .only(["203.0.113.9"])
+        }
+        let sent = try #require(rig.wire.requests.first)
+        #expect(sent.hostHeader == nil && sent.endpoints.first?.address.description == "203.0.113.7")
+    }
+
     @Test("A redirect hook's request has the options of the redirected one")
     func hooked() async throws {
         let wire = ScriptedWire { request, _ in
             request.url.target == "/" ? .redirect(302, to: "/next", from: request) : .ok(from: request)
         }
+        let interceptor = Around { request, context, next in
+            var request = request
+            request.changeOptions { $0.timeouts.connect = .seconds(1) }
+            return try await next(request, context)
+        }
         let rig = try Rig(wire: wire) {
+            $0.applicationInterceptors = [interceptor]
             $0.redirectHook = { _ in .change(HTTPDNSClient.Request(url: "https://one.test/other")) }
         }
         _ = try await rig.client.get(Self.url) { $0.timeouts.idle = .seconds(3) }
         #expect(rig.wire.requests.map(\.limits.idle) == [.seconds(3), .seconds(3)])
+        #expect(rig.wire.requests.map(\.limits.connect) == [.seconds(1), .seconds(1)])
+    }
+
+    @Test("A call that leaves the client's Unix socket does not return to it", arguments: [nil, "/run/own.sock"])
+    func socket(own: String?) async throws {
+        let wire = ScriptedWire { request, _ in
+            request.url.target == "/"
+                ? .redirect(302, to: "http://two.test/next", from: request) : .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) { $0.unixSocket = "/run/client.sock" }
+        _ = try await rig.client.get("http://one.test/") { $0.unixSocket = own }
+        let next = own == nil ? nil : "/run/client.sock"
+        #expect(rig.wire.requests.map { $0.egressPath?.unixSocket } == [own, next])
     }
 
     @Test("A request that begins another call has the options of that client")
