@@ -33,7 +33,7 @@ extension HTTPDNSClient {
         guard !BlockingCallGuard.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
         var request = pipeline.resolved(request)
         request.changeOptions { $0.timeouts.total = $0.timeouts.total ?? HTTPDNSClient.longestWait }
-        let time = CallTime(request.options)
+        let time = CallTime(request.options.timeouts)
         let outcome = Monitor<Result<HTTPDNSClient.Response.Collected, any Error>?>(nil)
         let task = Task(executorPreference: threads.blocking) { [self, request] in
             let result = await CallWork.$executor.withValue(threads.blocking) {

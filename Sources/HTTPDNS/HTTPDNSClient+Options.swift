@@ -91,13 +91,10 @@ extension HTTPDNSClient.Options {
 }
 
 extension TransferLimits {
-    init(_ options: borrowing HTTPDNSClient.Options) {
+    init(_ timeouts: HTTPDNSClient.Timeouts, maximumResponseBody: HTTPDNSByteCount?) {
         self.init()
-        connect = options.timeouts.connect
-        tls = options.timeouts.tls
-        firstByte = options.timeouts.firstByte
-        idle = options.timeouts.idle
-        maximumResponseBytes = options.maximumResponseBody?.bytes
+        (connect, tls, firstByte, idle) = (timeouts.connect, timeouts.tls, timeouts.firstByte, timeouts.idle)
+        maximumResponseBytes = maximumResponseBody?.bytes
     }
 }
 

@@ -223,7 +223,7 @@ public final class HTTPDNSClient: Sendable {
         -> HTTPDNSRewriter.RewrittenRequest
     {
         let request = resolved(HTTPDNSClient.Request(url: url, change))
-        let deadline = CallTime(request.options).deadline
+        let deadline = CallTime(request.options.timeouts).deadline
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
         let rewritten: HTTPDNSRewriter.RewrittenRequest
@@ -264,7 +264,7 @@ public final class HTTPDNSClient: Sendable {
         defer { pipeline.gate.leave() }
         let options = resolved(HTTPDNSClient.Request(url: "", change)).options
         let question = try rewriter.question(about: HTTPDNSRewriter.host(host), port: port, options: options)
-        var resolution = try await rewriter.resolve(question, deadline: CallTime(options).deadline)
+        var resolution = try await rewriter.resolve(question, deadline: CallTime(options.timeouts).deadline)
         let networks = pipeline.clientNetworks.narrowed(by: options.reachableNetworks)
         if networks != .any {
             resolution.endpoints = try networks.reachable(of: resolution.endpoints, question.host)

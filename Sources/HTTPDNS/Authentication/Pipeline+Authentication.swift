@@ -18,7 +18,7 @@ extension Pipeline {
 
     /// Whether a call has a credential for its first hop. Nearly no call does: the others do not pass this step.
     func mayAuthenticate(_ request: borrowing HTTPDNSClient.Request) -> Bool {
-        if let credential = request.own?.options.credential { return !credential.isOff }
+        if let credential = request.own?.settings.options.credential { return !credential.isOff }
         guard hasCredentials else { return false }
         return hasCredential(for: request.url)
     }
@@ -75,11 +75,11 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) throws(HTTPDNSClientError) -> (HTTPDNSClient.Credential, AuthorizationTarget)? {
         // The request's own field and the user information of its URL win. The rewriter refuses an unreadable URL.
-        guard request.own?.options.stopsBeforeSending != true, !request.headerFields.contains(.authorization),
+        guard request.own?.settings.options.stopsBeforeSending != true, !request.headerFields.contains(.authorization),
             let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed, url.credential == nil
         else { return nil }
         let origin = HTTPDNSClient.Origin(url)
-        let own = request.own?.options.credential
+        let own = request.own?.settings.options.credential
         let isWithheld = own.map { context.frame?.withholds($0, from: origin) == true } ?? true
         guard let credential = isWithheld ? current.values.credentials[origin] : own, !credential.isOff else {
             return nil

@@ -75,7 +75,7 @@ extension Pipeline {
             let egressProxy = attempt.egressPath?.proxy
         else { return nil }
         let sent = fixed.rewritten.content.sent
-        let versions = context.options(of: request).options.shared.versions
+        let versions = context.options(of: request).settings.options.shared.versions
         guard !egressProxy.tunnels(sent.scheme, versions) else { return nil }
         let target = AuthorizationTarget(
             origin: HTTPDNSClient.Origin(sent),

@@ -52,7 +52,7 @@ extension HTTPDNSClient {
             options.decodesBody = decodesBody
             options.maximumResponseBody = limit ?? options.maximumResponseBody
         }
-        let time = CallTime(request.options)
+        let time = CallTime(request.options.timeouts)
         let file = try await FileSaving(path, existingFile, in: .request, of: time)
         do {
             let response: HTTPDNSClient.Response

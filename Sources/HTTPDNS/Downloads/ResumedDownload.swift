@@ -177,7 +177,7 @@ struct ResumedDownload: Sendable {
 
     /// Sends a request that has the options of the download.
     private func send(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response {
-        try await client.pipeline.call(request, within: CallTime(request.options))
+        try await client.pipeline.call(request, within: CallTime(request.options.timeouts))
     }
 
     /// Returns the request with the time that the download has left.

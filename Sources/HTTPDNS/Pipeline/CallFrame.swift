@@ -67,7 +67,7 @@ final class CallFrame: Sendable {
         headLimit = Lock(HeadLimit(end: time?.firstDeadline))
         callerURL = request?.url
         callerCredential =
-            if let request, let credential = request.own?.options.credential {
+            if let request, let credential = request.own?.settings.options.credential {
                 (credential, HTTPDNSClient.Origin(request.url))
             } else {
                 nil

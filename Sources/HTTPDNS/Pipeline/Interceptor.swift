@@ -250,9 +250,7 @@ struct CallTime: Sendable {
         (limit, headLimit) = (total, responseHead)
     }
 
-    init(_ options: borrowing HTTPDNSClient.Request.Options) {
-        self.init(total: options.shared.timeouts.total, responseHead: options.shared.timeouts.responseHead)
-    }
+    init(_ timeouts: HTTPDNSClient.Timeouts) { self.init(total: timeouts.total, responseHead: timeouts.responseHead) }
 
     /// The moment at which the body must have ended.
     var deadline: MonotonicTime? { limit.map { start + $0 } }

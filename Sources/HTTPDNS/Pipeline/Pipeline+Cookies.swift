@@ -57,7 +57,7 @@ extension Pipeline {
     /// Whether a response may have changed the cookies that a request gets: the same request may then get another
     /// response. Servers use that to find out whether a client keeps cookies.
     func changesCookies(_ response: HTTPDNSClient.Response, of request: HTTPDNSClient.Request) -> Bool {
-        cookies != nil && request.own?.options.usesCookies ?? true && !request.headerFields.contains(.cookie)
+        cookies != nil && request.own?.settings.options.usesCookies ?? true && !request.headerFields.contains(.cookie)
             && response.headerFields.contains(.setCookie) && !response.hasStoredCookies
     }
 

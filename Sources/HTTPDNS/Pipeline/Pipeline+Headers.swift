@@ -45,7 +45,7 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Request {
         // The rewriter refuses an unreadable URL, with its own message.
         guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url) else { return request }
-        let policy = context.options(of: request).options.shared.redirects
+        let policy = context.options(of: request).settings.options.shared.redirects
         let isForeign = context.constraints.isForeign
         var given = rules?.fields(for: url.parsed.host) { isForeign && policy.withholds($0) } ?? [:]
         if let computedHeaders {

@@ -14,15 +14,15 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) -> Bool {
-        guard context.options(of: request).options.shared.mergesIdenticalReads else { return false }
+        guard context.options(of: request).settings.options.shared.mergesIdenticalReads else { return false }
         if let own = request.own {
-            guard !own.options.stopsBeforeSending, own.onInterimResponse == nil, own.interceptors.isEmpty,
+            guard !own.settings.options.stopsBeforeSending, own.onInterimResponse == nil, own.interceptors.isEmpty,
                 own.properties.isEmpty
             else { return false }
         }
         // The cookies of a hop are added inside this step, and may be another user's after a login: calls with the jar do not
         // share.
-        if cookies != nil, request.own?.options.usesCookies ?? true { return false }
+        if cookies != nil, request.own?.settings.options.usesCookies ?? true { return false }
         guard SharedReads.isAllowed else { return false }
         // An outer rewriter has chosen the addresses of a rewritten request.
         return (request.method == .get || request.method == .head) && request.body.isEmpty && context.rewritten == nil
@@ -40,7 +40,7 @@ extension Pipeline {
         context.frame?.endHead(of: context.call)
         let turn = try await reads.turn(
             key,
-            order: request.own?.options.priority.rawValue ?? 0,
+            order: request.own?.settings.options.priority.rawValue ?? 0,
             head: context.call.firstDeadline,
             body: context.call.deadline
         )

@@ -13,7 +13,7 @@ extension Pipeline {
     func reachableNetworks(of request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
         -> HTTPDNSClient.ReachableNetworks
     {
-        let ofCall = clientNetworks.narrowed(by: context.callOptions.options.shared.reachableNetworks)
+        let ofCall = clientNetworks.narrowed(by: context.callOptions.settings.options.shared.reachableNetworks)
         return request.own.map { ofCall.narrowed(by: $0.options.shared.reachableNetworks) } ?? ofCall
     }
 

@@ -26,7 +26,7 @@ extension Pipeline {
         guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else {
             return response.at(request.url)
         }
-        let policy = context.options(of: request).options.shared.redirects
+        let policy = context.options(of: request).settings.options.shared.redirects
         guard policy.limit > 0 else { return response.at(request.url) }
         // A redirect of a handler has no http or https URL to start from.
         if let schemes, schemes.answers(request.url) { return response.at(request.url) }

@@ -56,8 +56,9 @@ extension Pipeline {
             context.constraints.isOnAnotherLoop = true
             return try await sendOnceMore(request, context, after: first)
         }
-        let policy = context.options(of: request).options.shared.retries
-        guard policy.limit > 0 || policy.networkWait > .zero, request.own?.options.stopsBeforeSending != true else {
+        let policy = context.options(of: request).settings.options.shared.retries
+        guard policy.limit > 0 || policy.networkWait > .zero, request.own?.settings.options.stopsBeforeSending != true
+        else {
             return try first.get()
         }
         return try await retry(request, context, policy, after: first)

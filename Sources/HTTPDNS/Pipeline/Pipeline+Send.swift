@@ -139,7 +139,7 @@ extension Pipeline {
         if given.content.resolution.limitsVersions {
             (endpoints, offers) = try rewritten.usable(
                 endpoints,
-                offering: context.options(of: request).options.shared.versions
+                offering: context.options(of: request).settings.options.shared.versions
             )
         }
         // Made in one step: a value of this size that changed in a variable would be copied, with all its references
@@ -215,7 +215,7 @@ extension Pipeline {
             [consume exchange]
         )
         if let rate = rates.receiving(of: request) { response.body = response.body.limited(by: rate, hop) }
-        if context.keepsCodings || request.own?.options.notesSentFields == true {
+        if context.keepsCodings || request.own?.settings.options.notesSentFields == true {
             response.sentFields = request.headerFields
         }
         return response
@@ -258,8 +258,11 @@ extension Pipeline {
             headerFields: request.headerFields,
             body: body,
             endpoints: endpoints ?? fixed.endpoints,
-            limits: TransferLimits(callOptions.options.shared),
-            versions: callOptions.options.shared.versions,
+            limits: TransferLimits(
+                callOptions.settings.options.shared.timeouts,
+                maximumResponseBody: callOptions.settings.options.shared.maximumResponseBody
+            ),
+            versions: callOptions.settings.options.shared.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
         transfer.offers = fixed.offers

@@ -274,7 +274,7 @@ final class Pipeline: Sendable {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        if let cookies, request.own?.options.usesCookies ?? true {
+        if let cookies, request.own?.settings.options.usesCookies ?? true {
             return try await sendWithCookies(of: cookies, request, context)
         }
         return try await sendSettled(request, context)
