@@ -47,6 +47,8 @@ struct MonitorTests {
             Passing { passed.write($0.url) }
         ]
         let client = try await HTTPDNSClient(configuration: configuration)
+        // The response is stored before the others begin.
+        _ = try await client.get("http://one.test/a").body.collect(upTo: .kibibytes(1))
         let recording = client.recordCalls { _ in }
         let (first, second) = (Monitor(), Monitor())
         second.start(on: client)
@@ -62,11 +64,11 @@ struct MonitorTests {
             }
             for try await text in tasks { #expect(text == "stub") }
         }
-        #expect(passed.all.count == count && recording.counters.calls == count)
+        #expect(passed.all.count == count + 1 && recording.counters.calls == count)
         #expect(second.counters.calls.calls == count && second.records.count == count)
         #expect(first.counters.calls.calls == first.records.count)
         #expect(second.counters.traffic.answeredInProcess == count && second.counters.traffic.requests == 0)
-        #expect(stubs.requests.count < count, "the cache answered")
+        #expect(stubs.requests.count == 1, "the cache answered")
         try await client.shutdown()
     }
 
