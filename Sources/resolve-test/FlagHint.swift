@@ -46,7 +46,7 @@ enum FlagHint {
     }
 
     private static let options: [(setting: String, option: String)] = [
-        ("options.addresses", "--connect-to"), ("options.unixSocket", "--unix-socket"), ("unixSocket", "--unix-socket"),
+        ("options.addresses", "--connect-to"), ("unixSocket", "--unix-socket"),
         ("hostHeader", "-H 'Host: ...':"), ("localSource:", "--interface:"), ("localSource", "--interface"),
         ("the settings' trustRoots", "--cacert"), ("trustRoots", "--cacert"),
     ]

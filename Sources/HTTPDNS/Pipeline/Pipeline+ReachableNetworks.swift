@@ -14,7 +14,7 @@ extension Pipeline {
         -> HTTPDNSClient.ReachableNetworks
     {
         let ofCall = clientNetworks.narrowed(by: context.callOptions.settings.options.shared.reachableNetworks)
-        return request.own.map { ofCall.narrowed(by: $0.options.shared.reachableNetworks) } ?? ofCall
+        return request.own.map { ofCall.narrowed(by: $0.settings.options.shared.reachableNetworks) } ?? ofCall
     }
 
     /// Returns the hop without the addresses that it may not reach.
