@@ -162,6 +162,24 @@ struct WaitingTests {
         #expect(recording.counters.calls == 1)
     }
 
+    @Test("A refresh in the background reaches no more networks than the call that began it")
+    func backgroundNetworks() async throws {
+        let origin = ScriptedOrigin([Scripted("v0", Self.background), Scripted("v1", Self.background)])
+        let client = try await CachedClient(origin) { _ in
+        } client: {
+            $0.networkInterceptors = [WideningInterceptor()]
+        }
+        let change: @Sendable (inout HTTPDNSClient.Request) -> Void = {
+            $0.changeOptions { $0.reachableNetworks = .publicInternet }
+        }
+        _ = try await client.get(CachedClient.url, change)
+        client.time.move(seconds: 70)
+        #expect(try await client.get(CachedClient.url, change).source == .stale)
+        try await until { client.cache.counters.backgroundRefreshes == 1 }
+        try await client.client.shutdown(drainingFor: .seconds(60))
+        #expect(origin.requests.count == 1)
+    }
+
     /// A body that is longer than the cache stores is not read to its end.
     @Test("A refresh in the background reads no more of a body than the cache stores")
     func backgroundBody() async throws {
@@ -263,5 +281,23 @@ struct WaitingTests {
         #expect(client.cache.entryCount == changes.count)
         // The system resolver's addresses are those of the name.
         #expect(try await client.get { $0.changeOptions { $0.addresses = .system } }.source == .hit)
+    }
+}
+
+/// An interceptor that sends each hop but the first to an address inside, and asks for all networks.
+private final class WideningInterceptor: HTTPDNSClient.Interceptor {
+    private let hops = Lock(0)
+
+    func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
+        async throws -> HTTPDNSClient.Response
+    {
+        var request = request
+        if hops.withLock({
+            $0 += 1; return $0
+        }) > 1 {
+            request.url = "http://inside.test/page"
+            request.changeOptions { $0.reachableNetworks = .any }
+        }
+        return try await next(request, context)
     }
 }
