@@ -111,7 +111,7 @@ struct MonitorOverTheWireTests {
         try await monitored.client.shutdown()
     }
 
-    /// The floor is the delay; a busy machine may add to it.
+    /// The floor is half of the delay: libcurl notes the end of sending after the server may have begun to wait.
     @Test("A delay is in its phase alone, and only a new connection has phases of TLS")
     func phases() async throws {
         let rig = try await ServerRig.shared()
@@ -127,7 +127,7 @@ struct MonitorOverTheWireTests {
         try #require(hops.count == 3)
         #expect(hops.map { $0.phases.tls == nil } == [false, true, true])
         let slow = try #require(hops[1].phases.firstByte)
-        #expect(slow >= .seconds(1) && slow < .seconds(300))
+        #expect(slow >= .milliseconds(500) && slow < .seconds(300))
         #expect(hops[1].phases.connect == nil && hops[1].version == "HTTP/2")
         #expect(try #require(hops[0].phases.firstByte) < .seconds(300) && hops[0].phases.connect != nil)
         try await monitored.client.shutdown()
