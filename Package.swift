@@ -297,7 +297,10 @@ let package = Package(
         // Counts need a release build of the client alone, which this package makes without what the client is compared with.
         .executableTarget(
             name: "httpdns-count-operations",
-            dependencies: ["BenchmarkOrigin", "HTTPDNS"],
+            dependencies: [
+                "BenchmarkOrigin", "HTTPDNS", "HTTPDNSResponseCache",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Benchmarks/Operations",
             swiftSettings: settings
         ),

@@ -4,25 +4,42 @@
 internal import BenchmarkOrigin
 internal import Glibc
 internal import HTTPDNS
+internal import HTTPDNSResponseCache
+internal import HTTPTypes
 
-/// The program whose operations `Scripts/count-operations` counts: GETs of 1 KiB with the rules of a client in use, and the
-/// origin, which is a process of its own so that its work is not counted.
+/// The program whose operations `Scripts/count-operations` counts: requests for 1 KiB with the rules of a client in use, and
+/// the origin, which is a process of its own so that its work is not counted.
 ///
-/// usage: `httpdns-count-operations origin`, then `httpdns-count-operations PORT REQUESTS IN-FLIGHT PLANTED`
+/// usage: `httpdns-count-operations origin`, then `httpdns-count-operations KIND PORT REQUESTS IN-FLIGHT PLANTED`
 @main
 struct CountedRequests {
     private static let bodyBytes = 1024
+
+    /// The kinds of requests. Each passes other steps of the pipeline.
+    private enum Kind: String {
+        case get
+        /// A GET whose response is stored, by a client that keeps cookies.
+        case stored
+        /// A POST of JSON.
+        case post
+        /// A GET through an application interceptor and a network interceptor.
+        case intercepted
+        /// A GET whose first try is answered with 503.
+        case retried
+        /// A GET whose call changes an option.
+        case changed
+    }
 
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.elementsEqual(["origin"]) {
             serve()
         }
-        let numbers = arguments.compactMap { Int($0) }
-        guard numbers.count == 4, numbers.count == arguments.count else {
-            fatalError("usage: httpdns-count-operations origin | PORT REQUESTS IN-FLIGHT PLANTED")
+        let numbers = arguments.dropFirst().compactMap { Int($0) }
+        guard let kind = arguments.first.flatMap(Kind.init), numbers.count == 4, arguments.count == 5 else {
+            fatalError("usage: httpdns-count-operations origin | KIND PORT REQUESTS IN-FLIGHT PLANTED")
         }
-        try await send(port: numbers[0], requests: numbers[1], inFlight: numbers[2], planted: numbers[3])
+        try await send(kind, port: numbers[0], requests: numbers[1], inFlight: numbers[2], planted: numbers[3])
     }
 
     private static func serve() -> Never {
@@ -36,16 +53,16 @@ struct CountedRequests {
     }
 
     /// - Parameter planted: The number of objects that each request makes for nothing: a difference that must be found.
-    private static func send(port: Int, requests: Int, inFlight: Int, planted: Int) async throws {
-        let client = try await HTTPDNSClient(configuration: configuration())
+    private static func send(_ kind: Kind, port: Int, requests: Int, inFlight: Int, planted: Int) async throws {
+        let client = try await HTTPDNSClient(configuration: configuration(for: kind))
         let url = "http://counted.example:\(port)/1k"
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<inFlight {
                 // The remainder goes to the first tasks, one request each.
                 let share = requests / inFlight + (task < requests % inFlight ? 1 : 0)
                 group.addTask {
-                    for _ in 0..<share {
-                        let response = try await client.get(url, headerFields: [.accept: "*/*", .userAgent: "counted"])
+                    for number in 0..<share {
+                        let response = try await send(kind, to: url, over: client, number: task + inFlight * number)
                         let bytes = try await response.body.collect(upTo: .mebibytes(1)).count
                         guard response.status == .ok, bytes == bodyBytes else {
                             fatalError("a response of \(response.status) with \(bytes) bytes")
@@ -59,9 +76,65 @@ struct CountedRequests {
         try await client.shutdown()
     }
 
+    private static func send(
+        _ kind: Kind,
+        to url: String,
+        over client: HTTPDNSClient,
+        number: Int
+    ) async throws -> HTTPDNSClient.Response {
+        let fields: HTTPFields = [.accept: "*/*", .userAgent: "counted"]
+        switch kind {
+        case .get, .intercepted, .retried: return try await client.get(url, headerFields: fields)
+        // Each is the first of its URL.
+        case .stored: return try await client.get("\(url)?\(number)", headerFields: fields)
+        case .post: return try await client.post(url, headerFields: fields, json: Order(item: "a", count: 2))
+        case .changed: return try await client.get(url, headerFields: fields) { $0.timeouts.total = .seconds(20) }
+        }
+    }
+
+    private struct Order: Encodable {
+        let item: String
+        let count: Int
+    }
+
+    /// Passes requests on as they are.
+    private struct Passing: HTTPDNSClient.Interceptor {
+        func intercept(
+            _ request: HTTPDNSClient.Request,
+            context: HTTPDNSClient.InterceptionContext,
+            next: Next
+        ) async throws -> HTTPDNSClient.Response {
+            try await next(request, context)
+        }
+    }
+
+    /// Answers each first try with 503.
+    private struct Refusing: HTTPDNSClient.Interceptor {
+        func intercept(
+            _ request: HTTPDNSClient.Request,
+            context: HTTPDNSClient.InterceptionContext,
+            next: Next
+        ) async throws -> HTTPDNSClient.Response {
+            guard context.hop == 0 else { return try await next(request, context) }
+            return HTTPDNSClient.Response(head: HTTPResponse(status: .serviceUnavailable), body: .bytes([]))
+        }
+    }
+
     /// Mappings of other names, six routes, an address policy and a rollout: nothing may be cheap only without them.
-    private static func configuration() throws -> HTTPDNSClient.Configuration {
+    private static func configuration(for kind: Kind) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
+        switch kind {
+        case .get, .post, .changed: break
+        case .stored: (configuration.cookies, configuration.responseCache) = (.memory(), .memory())
+        case .intercepted:
+            configuration.applicationInterceptors = [Passing()]
+            configuration.networkInterceptors = [Passing()]
+        case .retried:
+            configuration.networkInterceptors = [Refusing()]
+            configuration.retries = .standard
+            configuration.retries.delay = .zero
+            (configuration.retryBudget.percent, configuration.retryBudget.perSecond) = (100, 100_000)
+        }
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("counted.example"): .addresses(["127.0.0.1"])]
         for number in 0..<1000 {
             let key = try HTTPDNSMapping.Key("rule\(number).example")
