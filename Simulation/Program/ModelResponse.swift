@@ -52,7 +52,9 @@ struct ModelResponse {
         if fields.contains(where: { $0.name == "Set-Cookie" || $0.value == "no-store" || $0.value == "private" }) {
             stage.readersOfPrivate[body] = []
         }
-        switch draw.below(1000) {
+        var drained = Draw(stage.seed, "drained \(request.target) \(attempt)")
+        let isRefusal = stage.world.settings.drainsServers && drained.happens(40)
+        switch isRefusal ? 50 : draw.below(1000) {
         case ..<12:
             stage.cover("response reset")
             (extent, end) = (.nothing, .reset)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// Everything that a seed decides before a world begins. What it leaves out, such as the response to a call, is drawn when
@@ -98,6 +99,8 @@ struct World {
         var maximumPerHost: Int?
         var staleLimit: Duration = .seconds(3600)
         var stickiness: Duration = .seconds(30)
+        /// Whether two fifths of the responses refuse their request, as those of servers that are drained.
+        var drainsServers = false
         var systemFallback = false
         var hasIPv6 = true
         var cachesResponses = false
@@ -238,6 +241,12 @@ struct World {
         isSequential = spacing == .milliseconds(400)
         var slow = Draw(seed, "slow")
         isSlow = isSequential && slow.happens(40)
+        // A call stays on a warm address that the newest answer lacks, where nothing else chooses the address.
+        var drained = Draw(seed, "drained servers")
+        if isSequential, !isSlow, drained.happens(80) {
+            (settings.drainsServers, settings.stickiness, settings.hedges) = (true, .seconds(30), false)
+            (settings.connecting.selection, settings.proxy, settings.retries) = (.automatic, nil, false)
+        }
         // All connections of a call are those of one request, whose times have bounds.
         if isSequential, slow.happens(40) {
             (settings.retries, settings.hedges, settings.systemFallback) = (false, false, false)
@@ -289,6 +298,12 @@ struct World {
                 events.append(Event(at: moment, change: .staleLimit(own.pick([.zero, .seconds(5), .seconds(7200)]))))
             default: events.append(Event(at: moment, change: .retireConnections))
             }
+        }
+        // Answers that live long outlast several reloads.
+        for number in 0..<3 {
+            var own = Draw(seed, "reload \(number)")
+            let limit = own.pick([Duration.zero, .seconds(5), .seconds(7200)])
+            events.append(Event(at: own.time(.zero, at), change: .staleLimit(limit)))
         }
         // While a provider is down, the switch is turned off when a call has timed out and its lookup goes on.
         var outage = Draw(seed, "outage")
