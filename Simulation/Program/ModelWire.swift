@@ -15,8 +15,8 @@ final class ModelWire: HopSending, @unchecked Sendable {
     private var lastPause = 0
     private var isClosed = false
 
-    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
-        if isStale() { throw StaleSettings() }
+    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
+        if isStale() { return nil }
         let stage = currentStage
         var request = request
         let kept = KeptPermit(request.permit)

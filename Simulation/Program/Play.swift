@@ -538,7 +538,11 @@ private final class WorldRun: @unchecked Sendable {
         // A lookup that the call joined may have ended at the resolver's own limit.
         let resolving = (error.underlying as? HTTPDNSResolver.Error)?.limit
         let connecting = stage.world.settings.connecting
-        if error.code == .timedOut, let timeout = call.timeout, elapsed < timeout - .milliseconds(1),
+        // The wait for a connection is that of the call whose request it shares, and may have begun before it.
+        let isShared =
+            stage.world.settings.merges && error.phase == .queue
+            && stage.world.calls.contains { $0.number != call.number && $0.resource == call.resource }
+        if error.code == .timedOut, !isShared, let timeout = call.timeout, elapsed < timeout - .milliseconds(1),
             elapsed < min(connecting.readLimit, connecting.queueWait ?? .seconds(60)),
             resolving != HTTPDNSResolver.Configuration().timeLimit
         {

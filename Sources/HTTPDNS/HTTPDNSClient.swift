@@ -229,10 +229,8 @@ public final class HTTPDNSClient: Sendable {
         let rewritten: HTTPDNSRewriter.RewrittenRequest
         if !pipeline.egress.isDirect(request), let unresolved = try pipeline.unresolved(request) {
             rewritten = unresolved
-        } else if let known = try rewriter.rewriteAtOnce(request, carrying: nil, nil) {
-            rewritten = known
         } else {
-            rewritten = try await rewriter.rewriteLater(request, deadline: deadline, nil)
+            rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: deadline)
         }
         let networks = pipeline.clientNetworks.narrowed(by: request.options.reachableNetworks)
         if networks == .any { return rewritten }

@@ -7,16 +7,12 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 internal import Logging
 
-// This step is inside redirects and outside retries: each request of it passes the retries of its hop, and a redirect
-// begins it again with the credential of its own origin.
+// The credentials of a call's hops, see ``CallState``. A redirect has the credential of its own origin.
 extension Pipeline {
-    /// The most requests of one hop: without a credential, with an answer, and with an answer to a stale nonce.
-    private static let maximumRequests = 3
-
     /// The field in which a server proves itself (RFC 9110 section 11.6.3).
     private static let authenticationInfo = HTTPField.Name("Authentication-Info")
 
-    /// Whether a call has a credential for its first hop. Nearly no call does: the others do not pass this step.
+    /// Whether a hop may have a credential. Nearly no hop does.
     func mayAuthenticate(_ request: borrowing HTTPDNSClient.Request) -> Bool {
         if let credential = request.own?.settings.options.credential { return !credential.isOff }
         guard hasCredentials else { return false }
@@ -28,49 +24,9 @@ extension Pipeline {
         HTTPDNSClient.Origin(url).map { current.values.credentials[$0] != nil } ?? false
     }
 
-    /// Sends a hop with the credential of its origin, if there is one.
-    func sendAuthenticated(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
-        -> HTTPDNSClient.Response
-    {
-        guard mayAuthenticate(request), let (credential, target) = try credential(for: request, context),
-            var run = run(credential, target, request, context)
-        else { return try await sendAgain(request, context) }
-        var (context, exchanges, requests) = (context, [HTTPDNSClient.Exchange](), 0)
-        do {
-            while true {
-                context.authorization = try await run.authorization(until: context.call.firstDeadline)
-                var response = try await sendAgain(request, context)
-                // A network interceptor may have sent the request to another origin, or made the response itself.
-                let isOwn = response.isFrom(target.origin, context)
-                exchanges += response.exchanges
-                response.exchanges = exchanges
-                requests += 1
-                guard isOwn else { return response }
-                guard response.statusCode == 401 else {
-                    try run.accept(information(in: response))
-                    return response
-                }
-                let challenges = AuthenticationChallenge.all(in: response.headerFields, .wwwAuthenticate)
-                let mayRepeat = requests < Pipeline.maximumRequests && !request.body.isSpent && !gate.isClosed
-                guard try await run.learn(from: challenges, mayRepeat: mayRepeat) else {
-                    logRefusal(run.refusal(of: challenges), by: target.server)
-                    return response
-                }
-                logAnswer(credential, target)
-                // Before the wait for a token: its closure may need the connection.
-                try await response.body.drain()
-                context.call.nextHop(after: request)
-            }
-        } catch var error as HTTPDNSClientError {
-            // A request before this one had a response, whatever happened to the last one.
-            if requests > 0 { error.requestMayHaveBeenSent = true }
-            throw error
-        }
-    }
-
     /// Returns the credential for a hop, and what it is for; nil when the hop needs none.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` for a credential of the request that cannot be used.
-    private func credential(
+    func credential(
         for request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) throws(HTTPDNSClientError) -> (HTTPDNSClient.Credential, AuthorizationTarget)? {
@@ -103,7 +59,7 @@ extension Pipeline {
         return (credential, target)
     }
 
-    private func run(
+    func run(
         _ credential: HTTPDNSClient.Credential,
         _ target: AuthorizationTarget,
         _ request: HTTPDNSClient.Request,
@@ -138,7 +94,7 @@ extension Pipeline {
         let source: RequestBodySource
         do {
             source = try await request.body.opened(until: deadline, keeping: context.compressed)
-        } catch is BodyOverdue {
+        } catch let error as HTTPDNSClientError where error.isCallDeadline {
             // The hop itself fails with the error of the deadline.
             return nil
         }
@@ -152,7 +108,7 @@ extension Pipeline {
         return hash.finish()
     }
 
-    private func information(in response: HTTPDNSClient.Response) -> [String: [UInt8]] {
+    func information(in response: HTTPDNSClient.Response) -> [String: [UInt8]] {
         guard let name = Pipeline.authenticationInfo else { return [:] }
         return AuthenticationChallenge.information(in: response.headerFields, name)
     }
@@ -163,7 +119,7 @@ extension Pipeline {
         logger?.notice("challenges not answered", metadata: ["server": "\(server)", "reason": "\(reason)"])
     }
 
-    private func logAnswer(_ credential: HTTPDNSClient.Credential, _ target: AuthorizationTarget) {
+    func logAnswer(_ credential: HTTPDNSClient.Credential, _ target: AuthorizationTarget) {
         guard let logger, logger.logLevel <= .debug else { return }
         logger.debug(
             "challenge answered",
@@ -174,7 +130,7 @@ extension Pipeline {
 
 extension HTTPDNSClient.Response {
     /// Whether a server of an origin sent the response, or a stub in its place.
-    fileprivate func isFrom(_ origin: HTTPDNSClient.Origin, _ context: HTTPDNSClient.InterceptionContext) -> Bool {
+    func isFrom(_ origin: HTTPDNSClient.Origin, _ context: HTTPDNSClient.InterceptionContext) -> Bool {
         answeredURL(context).map { HTTPDNSClient.Origin($0) == origin } ?? false
     }
 }

@@ -15,14 +15,15 @@ extension Pipeline {
     private static let proxyAuthenticationInfo = HTTPField.Name("Proxy-Authentication-Info")
 
     /// Sends one attempt, and answers the Digest challenges of a proxy that forwards it.
-    /// - Throws: ``TransferFailure``, ``HTTPDNSClientError``, ``StaleSettings``, `CancellationError`.
+    /// - Returns: Nil for a hop whose settings were replaced before it was sent.
+    /// - Throws: ``TransferFailure``, ``HTTPDNSClientError``, `CancellationError`.
     func send(
         _ request: HTTPDNSClient.Request,
         _ fixed: FixedHop,
         by attempt: EgressAttempt,
         _ context: HTTPDNSClient.InterceptionContext,
         _ hop: HopRecord
-    ) async throws -> HopAnswer {
+    ) async throws -> HopAnswer? {
         var run = forwardingRun(request, fixed, attempt, context)
         var (context, requests) = (context, 0)
         while true {
@@ -41,7 +42,7 @@ extension Pipeline {
                 // A hedge is a copy, and a copy would repeat the count of the nonce.
                 transfer.hedgeAfter = nil
             }
-            let answer = try await sender.send(transfer, unless: { isStale(context) })
+            guard let answer = try await sender.send(transfer, unless: { isStale(context) }) else { return nil }
             guard run != nil else { return answer }
             requests += 1
             let fields = answer.head.headerFields

@@ -83,7 +83,7 @@ extension HTTPDNSClient.ContentCoding {
     }
 
     /// Returns bytes in this coding.
-    /// - Throws: ``BodyOverdue``; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`, or `timedOut` at the deadline; `CancellationError`.
     func compressed(
         _ bytes: [UInt8],
         until deadline: MonotonicTime? = nil,
@@ -112,7 +112,7 @@ extension HTTPDNSClient.ContentCoding {
                 try Task.checkCancellation()
                 // A timer would need a thread of its own.
                 if let deadline, clock.now() >= deadline {
-                    throw BodyOverdue(while: "the request's body was compressed")
+                    throw HTTPDNSClientError.bodyOverdue(while: "the request's body was compressed")
                 }
                 output += try deflater.add(&input)
                 // Other tasks need the thread too.

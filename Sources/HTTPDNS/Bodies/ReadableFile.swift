@@ -47,15 +47,17 @@ package final class ReadableFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// - Throws: ``BodyOverdue`` at the deadline, whatever the file system does; ``HTTPDNSClientError`` with code
-    ///   `requestBodyFailed`; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`, or `timedOut` at the deadline, whatever the file system
+    ///   does; `CancellationError`.
     static func open(_ path: String, until deadline: MonotonicTime?) async throws -> ReadableFile {
         do {
             return try await SerialWork(on: ThreadPool.files).run(until: deadline) { try ReadableFile(path) }
         } catch let fault as FileFault {
             throw HTTPDNSClientError.unreadable(fault)
         } catch is SerialWork.Overdue {
-            throw BodyOverdue(while: "the file of the request's body was opened: \(path.escaped(limit: 200))")
+            throw HTTPDNSClientError.bodyOverdue(
+                while: "the file of the request's body was opened: \(path.escaped(limit: 200))"
+            )
         } catch is SerialWork.NoThread {
             throw HTTPDNSClientError.unreadable(FileFault(path, EAGAIN))
         }

@@ -122,7 +122,7 @@ extension HTTPDNSClient.Request {
         /// - Parameters:
         ///   - deadline: The deadline of the call.
         ///   - kept: The bytes that the call has compressed before.
-        /// - Throws: ``BodyOverdue``; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+        /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`, or `timedOut` at the deadline; `CancellationError`.
         func opened(
             until deadline: MonotonicTime? = nil,
             keeping kept: CompressedOnce? = nil
@@ -231,7 +231,7 @@ struct OpenPieces: AsyncSequence, Sendable {
     private let pieces: [Piece]
     private var length: Int64 { pieces.reduce(0) { $0 + $1.length } }
 
-    /// - Throws: ``BodyOverdue``; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`, or `timedOut` at the deadline; `CancellationError`.
     static func source(of pieces: [BodyPart], until deadline: MonotonicTime?) async throws -> RequestBodySource {
         var open: [Piece] = []
         open.reserveCapacity(pieces.count)
@@ -274,26 +274,26 @@ struct OpenPieces: AsyncSequence, Sendable {
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
-/// The error for a deadline that passed before the request body was ready to be sent.
-struct BodyOverdue: Error, Hashable {
-    /// The work in progress, such as "the request's body was compressed".
-    let work: String
-
-    init(while work: String) { self.work = work }
-}
-
 extension HTTPDNSClientError {
-    /// Creates the error of a hop of which nothing was sent.
-    init(_ overdue: BodyOverdue, on hop: HopRecord) {
-        self.init(
+    /// Returns the error for a deadline that passed before the request body was ready to be sent.
+    /// - Parameter work: The work in progress, such as "the request's body was compressed".
+    static func bodyOverdue(while work: String) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
             code: .timedOut,
             phase: .request,
-            message: "the request to \(hop.origin) was not sent: the call's deadline passed while \(overdue.work)",
-            host: hop.host,
+            message: "the call's deadline passed while \(work)",
             hint: "timeouts.total bounds it, for one call or for all"
         )
-        elapsed = hop.time.elapsed
-        limit = hop.time.limit
-        isCallDeadline = true
+        error.isCallDeadline = true
+        return error
+    }
+
+    /// Returns the error with the facts of the hop that the body was for.
+    func ofBody(for hop: HopRecord) -> HTTPDNSClientError {
+        guard isCallDeadline, phase == .request, host == nil else { return self }
+        var error = self
+        error.message = "the request to \(hop.origin) was not sent: \(message)"
+        (error.host, error.elapsed, error.limit) = (hop.host, hop.time.elapsed, hop.time.limit)
+        return error
     }
 }

@@ -39,10 +39,10 @@ final class ClientTransport: HopSending {
         giveBack()
     }
 
-    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
+    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
         while true {
             let (ways, cohort) = state.withLock { ($0.ways, $0.cohort) }
-            if isStale() { throw StaleSettings() }
+            if isStale() { return nil }
             let way = ways[request.url.host]
             // Its authorities are those of the general settings, whatever the host's are.
             if request.egressPath?.proxy?.kind == .https { try await request.trustProxy(as: ways.everybody) }
@@ -55,10 +55,10 @@ final class ClientTransport: HopSending {
         }
     }
 
-    func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferInProgress {
+    func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferStart? {
         while true {
             let (ways, cohort) = state.withLock { ($0.ways, $0.cohort) }
-            if isStale() { throw StaleSettings() }
+            if isStale() { return nil }
             let way = ways[request.url.host]
             do {
                 return try way.begin(consume request, in: group, cohort: cohort)

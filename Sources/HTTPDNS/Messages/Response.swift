@@ -75,11 +75,9 @@ extension HTTPDNSClient {
         public var headerFields: HTTPFields { content.headerFields }
 
         /// Returns the response of a hop with the URL of the hop. An exchange has its own.
-        func at(_ url: @autoclosure () -> String) -> HTTPDNSClient.Response {
-            guard exchanges.isEmpty else { return self }
-            var response = self
-            response.finalURL = url()
-            return response
+        consuming func at(_ url: @autoclosure () -> String) -> HTTPDNSClient.Response {
+            if exchanges.isEmpty { finalURL = url() }
+            return self
         }
 
         /// The exchange of the last hop; nil when that hop was answered without sending after redirects. Where an earlier try of

@@ -9,13 +9,14 @@ package protocol HopSending: AnyObject, Sendable {
     /// Sends one hop and returns when its response head has arrived.
     /// - Parameter isStale: Whether other settings have replaced those that the request was made with. It is called
     ///   when the trust settings for it are chosen.
-    /// - Throws: ``TransferFailure``, ``StaleSettings``, `CancellationError`.
-    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer
+    /// - Returns: Nil for a hop whose settings were replaced. Nothing of it was sent.
+    /// - Throws: ``TransferFailure``, `CancellationError`.
+    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer?
 
     /// Hands one hop to the sender, without waiting. Its caller must call ``TransferInProgress/response()`` once.
-    /// - Throws: ``HopMustWait`` with the request when only ``send(_:unless:)`` can send it; the errors of that function
-    ///   for a hop that cannot begin.
-    func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferInProgress
+    /// - Returns: Whether it has begun, or only ``send(_:unless:)`` can send it; nil as for that function.
+    /// - Throws: The errors of that function for a hop that cannot begin.
+    func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferStart?
 
     /// Excludes all open connections from later hops. Hops in flight finish on theirs.
     func retireConnections()
@@ -36,14 +37,9 @@ package protocol HopSending: AnyObject, Sendable {
     func shutdown(drainingFor duration: Duration) async
 }
 
-/// The error of a hop whose settings were replaced. Nothing of it was sent.
-package struct StaleSettings: Error {
-    package init() {}
-}
-
 extension HopSending {
-    package func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferInProgress {
-        throw HopMustWait(request: consume request)
+    package func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferStart? {
+        .waits(consume request)
     }
     package func retireConnections() {}
     package func retireConnections(host: String) {}
@@ -107,7 +103,7 @@ extension HopAnswer {
 }
 
 extension Transport: HopSending {
-    package func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
+    package func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
         HopAnswer(try await execute(request))
     }
 }

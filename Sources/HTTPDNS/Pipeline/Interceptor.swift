@@ -150,8 +150,6 @@ extension HTTPDNSClient {
         var sending = 0
         /// Whether the body of the response stays as received, for the response cache.
         var keepsCodings = false
-        /// The hop's connection permit; nil where connections are not limited.
-        var permit: ConnectionPermit?
     }
 }
 
@@ -290,4 +288,9 @@ struct HopConstraints: Sendable {
     var freshAfter: MonotonicTime?
     /// The header fields that were dropped on earlier hops.
     var droppedFields: [HTTPField.Name] = []
+
+    /// Forgets the tries of a request, before another request of the same hop.
+    mutating func forgetTries() {
+        (isRetry, isOnAnotherLoop, failedEndpoint, freshAfter) = (false, false, nil, nil)
+    }
 }

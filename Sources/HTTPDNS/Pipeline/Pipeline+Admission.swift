@@ -6,16 +6,16 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-// This step is between the rewriter and the connection fallback: the wait for a connection.
+// This step is between the rewriter and the transfer: the wait for a connection.
 extension Pipeline {
     /// Gets a connection permit for a hop, first among its client's, then among those of all clients of the transport.
-    /// - Returns: The permit, and whether the hop had to wait for it; nil where connections are not limited.
+    /// - Returns: The permit, and whether the hop had to wait for it; no permit where connections are not limited.
     /// - Throws: ``HTTPDNSClientError`` with phase `queue`; `CancellationError`.
     func admit(
         _ request: HTTPDNSClient.Request,
         to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ context: HTTPDNSClient.InterceptionContext
-    ) async throws -> (permit: ConnectionPermit, hasWaited: Bool)? {
+    ) async throws -> (permit: ConnectionPermit?, hasWaited: Bool) {
         let origin = HopOrigin(rewritten)
         let priority = request.options.priority
         var permit: ConnectionPermit?
@@ -42,7 +42,7 @@ extension Pipeline {
             throw HTTPDNSClientError(failure, context.call)
         }
         if let start, hasWaited { observed?.noteWait(context.sending, since: start) }
-        return permit.map { ($0, hasWaited) }
+        return (permit, hasWaited)
     }
 
     /// Ends the waits of this client's hops.

@@ -28,32 +28,20 @@ extension Pipeline {
             }
             try gate.enter()
             defer { gate.leave() }
-            var context = HTTPDNSClient.InterceptionContext(
-                callID: 0,
-                hop: 0,
-                deadline: time.deadline,
-                depth: 0,
-                rewritten: rewritten,
-                call: time,
-                callOptions: options,
-                compressed: request.body.coding == nil ? nil : CompressedOnce(),
-                frame: nil
+            return try await callBegan(
+                request,
+                HTTPDNSClient.InterceptionContext(
+                    callID: 0,
+                    hop: 0,
+                    deadline: time.deadline,
+                    depth: 0,
+                    rewritten: rewritten,
+                    call: time,
+                    callOptions: options,
+                    compressed: request.body.coding == nil ? nil : CompressedOnce(),
+                    frame: nil
+                )
             )
-            if mayMerge(request, context) { return try await merged(request, context) }
-            retrying.noteCall()
-            if mayAuthenticate(request) {
-                return try await follow(sendAuthenticated(request, context), to: request, context)
-            }
-            let first: Result<HTTPDNSClient.Response, any Error>
-            do {
-                let response = try await sendFirstHop(request, &context)
-                // Nearly all calls end here, without reading a policy.
-                if response.statusCode < 300 { return response }
-                first = .success(response)
-            } catch {
-                first = .failure(error)
-            }
-            return try await follow(sendAgain(request, context, after: first), to: request, context)
         } catch let error as HTTPDNSClientError {
             let error = completed(error, time)
             log(error)
@@ -139,8 +127,8 @@ extension Pipeline {
             compressed: CompressedOnce(),
             frame: frame
         )
+        let response: HTTPDNSClient.Response?
         do {
-            var response: HTTPDNSClient.Response
             if hasFixedCodeOfOthers || !frame.chain.isEmpty {
                 response = try await CallFrame.$current.withValue(frame) {
                     try await ended(within: time, of: frame) { try await self.apply(0, request, context) }
@@ -148,10 +136,6 @@ extension Pipeline {
             } else {
                 response = try await apply(0, request, context)
             }
-            frame.addEarlier(to: &response.exchanges)
-            return response
-        } catch is CallOverdue {
-            throw HTTPDNSClientError.overdue(time, mayHaveBeenSent: frame.mayHaveSent)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -160,15 +144,19 @@ extension Pipeline {
             error.interceptors = frame.failedInterceptors
             throw error
         }
+        guard var response else { throw HTTPDNSClientError.overdue(time, mayHaveBeenSent: frame.mayHaveSent) }
+        frame.addEarlier(to: &response.exchanges)
+        return response
     }
 
     /// Runs the steps of a call that include foreign code, and cancels them when the time for a response head or for the whole
     /// call has passed. Code that ignores cancellation still delays the call.
-    func ended(
+    /// - Returns: Nil when the time has passed while foreign code ran.
+    private func ended(
         within time: CallTime,
         of frame: CallFrame,
         _ steps: @escaping @Sendable () async throws -> HTTPDNSClient.Response
-    ) async throws -> HTTPDNSClient.Response {
+    ) async throws -> HTTPDNSClient.Response? {
         guard time.firstDeadline != nil else { return try await steps() }
         return try await withThrowingTaskGroup(of: HTTPDNSClient.Response?.self) { tasks in
             tasks.addTask { try await steps() }
@@ -186,7 +174,7 @@ extension Pipeline {
                 } catch let error as HTTPDNSClientError where error.code == .timedOut {
                     throw error
                 } catch {}
-                throw CallOverdue()
+                return nil
             }
             throw CancellationError()
         }
@@ -217,6 +205,3 @@ extension Pipeline {
         )
     }
 }
-
-/// The error of a call whose time ended while foreign code ran.
-struct CallOverdue: Error {}

@@ -4,44 +4,37 @@
 internal import HTTPDNSCurl
 internal import HTTPTypes
 
-// This step is inside redirects and retries: a cookie that a redirect or a failed try has set is sent with the next try.
-// It is outside the client's header fields and network interceptors, which see the cookies, and whose responses it reads.
+// The cookies of a call's hops, see ``Pipeline/sendOuter(_:)``.
 extension Pipeline {
-    /// Sends a hop with the cookies of the jar, and stores those of its response.
-    func sendWithCookies(
+    /// Adds the cookies of the jar to a request.
+    /// - Returns: The URL that they are for; nil for an unreadable one, which the rewriter refuses with its own message.
+    func addCookies(
         of jar: HTTPDNSClient.CookieJar,
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
-    ) async throws -> HTTPDNSClient.Response {
-        // The rewriter refuses an unreadable URL, with its own message.
-        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed else {
-            return try await sendSettled(request, context)
-        }
-        var (request, context) = (request, context)
+        to request: inout HTTPDNSClient.Request,
+        _ context: inout HTTPDNSClient.InterceptionContext
+    ) -> ParsedURL? {
+        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed else { return nil }
         // A request has one Cookie field at most (RFC 6265bis section 5.8), and its own one is the caller's intention.
-        if !request.headerFields.contains(.cookie),
+        guard !request.headerFields.contains(.cookie),
             let value = jar.field(
                 for: CookieURL(url),
                 hasCrossedSites: context.constraints.hasCrossedSites,
                 isSafe: request.method.isSafe
             )
-        {
-            // Bytes outside ASCII go back as they came.
-            var field = HTTPField(name: .cookie, lenientValue: value)
-            // The mark of a secret, for interceptors that log fields.
-            field.indexingStrategy = .disallow
-            request.headerFields.append(field)
-            context.hasJarCookies = true
-        }
-        let response = try await sendSettled(request, context)
-        store(response, answering: url, in: jar, context)
-        return response
+        else { return url }
+        // Bytes outside ASCII go back as they came.
+        var field = HTTPField(name: .cookie, lenientValue: value)
+        // The mark of a secret, for interceptors that log fields.
+        field.indexingStrategy = .disallow
+        request.headerFields.append(field)
+        context.hasJarCookies = true
+        return url
     }
 
     /// Stores the cookies of a response under the URL that was sent, which a network interceptor may have changed. Those of a
     /// stored response are old, and the jar may have newer ones.
-    private func store(
-        _ response: HTTPDNSClient.Response,
+    func keepCookies(
+        of response: HTTPDNSClient.Response,
         answering url: ParsedURL,
         in jar: HTTPDNSClient.CookieJar,
         _ context: HTTPDNSClient.InterceptionContext

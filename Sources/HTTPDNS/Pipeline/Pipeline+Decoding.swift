@@ -9,7 +9,7 @@ internal import HTTPTypes
 extension Pipeline {
     /// Returns the body of a response, which is decoded on demand when the hop has requested codings.
     ///
-    /// With a response cache the body stays as received, and ``sendThroughCache(_:_:_:)`` decodes it.
+    /// With a response cache the body stays as received, and ``decoded(_:to:of:)`` decodes it.
     ///
     /// The transport adds `Accept-Encoding` to the request (``TransferRequest/decodes``), as one line for all requests.
     func body(

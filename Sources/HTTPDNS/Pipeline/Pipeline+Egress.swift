@@ -125,13 +125,14 @@ extension Pipeline {
 
     /// Sends a hop through a proxy or to a Unix socket. When there are several attempts for its proxy, the first one
     /// that connects is used.
+    /// - Returns: Nil for a hop whose settings were replaced before it was sent.
     /// - Throws: ``TransferFailure``, ``HTTPDNSClientError``, `CancellationError`.
     func sendThroughEgress(
         _ request: HTTPDNSClient.Request,
         _ fixed: FixedHop,
         _ context: HTTPDNSClient.InterceptionContext,
         _ hop: HopRecord
-    ) async throws -> HopAnswer {
+    ) async throws -> HopAnswer? {
         let egressChoice = fixed.egressChoice
         var egressAttempts = try await egressAttempts(
             of: request,
@@ -143,7 +144,7 @@ extension Pipeline {
         let first = egressAttempts.first?.proxyEndpoint
         while let attempt = egressAttempts.popFirst() {
             do {
-                let answer = try await send(request, fixed, by: attempt, context, hop)
+                guard let answer = try await send(request, fixed, by: attempt, context, hop) else { return nil }
                 context.noteSent()
                 if let proxy = egressChoice.proxy {
                     if let endpoint = attempt.proxyEndpoint { egress.prefer(endpoint, of: proxy) }

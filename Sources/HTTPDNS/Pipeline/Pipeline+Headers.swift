@@ -6,16 +6,6 @@ internal import HTTPTypes
 
 // This step is before the network interceptors, so that they see the fields that are sent.
 extension Pipeline {
-    /// Prepares a hop as ``settle(_:_:)`` does, if its settings are in use and no field is added or removed.
-    /// - Returns: Whether it is prepared.
-    func settleAtOnce(_ context: inout HTTPDNSClient.InterceptionContext) -> Bool {
-        guard context.addedFields == nil, computedHeaders == nil, let number = settledNumber,
-            current.values.headers == nil
-        else { return false }
-        context.settingsNumber = number
-        return true
-    }
-
     /// Prepares a hop with the settings in use: it adds the client's fields, and removes those that earlier settings
     /// added. Nothing of it is kept for the next hop.
     /// - Throws: The errors of ``withDefaultHeaders(_:_:_:)``.

@@ -49,48 +49,44 @@ extension Pipeline {
     }
 
     /// Sends a call after its application interceptors: with it the first hop begins.
-    private func callBegan(
+    func callBegan(
         _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
+        _ context: consuming HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard context.initialURL == request.url else {
-            var context = context
-            context.initialURL = request.url
-            return try await callBegan(request, context)
-        }
+        if context.frame != nil { context.initialURL = request.url }
         if mayMerge(request, context) { return try await merged(request, context) }
-        return try await follow(request, context)
+        return try await sendCall(request, context)
     }
 
     /// Runs the network interceptors from an index on, once per hop, and then the rewriter.
-    func hop(
+    func intercept(
         _ start: Int,
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         guard let frame = context.frame, start < frame.chain.network.count else {
-            return try await rewriteAndTransfer(request, context)
+            return try await sendInner(request, context)
         }
         guard !request.lacksBodyContentType else {
             var request = request
             request.addBodyContentType()
-            return try await hop(start, request, context)
+            return try await intercept(start, request, context)
         }
         // Request and context are large, and a copy counts references to all of their parts: both are passed on as they are.
         guard let url = context.received, url.isURL(of: request.url) else {
             var context = context
             context.received = ReceivedURL(request.url)
-            return try await hop(start, request, context)
+            return try await intercept(start, request, context)
         }
         switch frame.chain.network.search(from: start, for: request, at: url) {
-        case .none: return try await rewriteAndTransfer(request, context)
-        case .found(let place): return try await intercept(place, request, context, frame)
-        case .undecided(let place): return try await hopWithBodyRead(place, request, context, frame)
+        case .none: return try await sendInner(request, context)
+        case .found(let place): return try await passThrough(place, request, context, frame)
+        case .undecided(let place): return try await interceptWithBodyRead(place, request, context, frame)
         }
     }
 
     /// Runs the network interceptors from one on whose predicate may read the body of the request.
-    private func hopWithBodyRead(
+    private func interceptWithBodyRead(
         _ start: Int,
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext,
@@ -98,15 +94,15 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Response {
         var request = request
         guard let place = try await frame.chain.network.first(from: start, for: &request) else {
-            return try await rewriteAndTransfer(request, context)
+            return try await sendInner(request, context)
         }
-        return try await intercept(place, request, context, frame)
+        return try await passThrough(place, request, context, frame)
     }
 
     /// Runs one network interceptor, and the rest of the hop inside it.
     // Inlined, because a call of an async function costs as much as this one does.
     @inline(__always)
-    private func intercept(
+    private func passThrough(
         _ place: Int,
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext,
@@ -121,9 +117,9 @@ extension Pipeline {
                     var next = self.adopted(next, inPlaceOf: request)
                     next = self.withoutForeignCredential(next, in: request, authorization)
                     if hasJarCookies { next = self.withoutForeignCookies(next, in: request) }
-                    return try await self.hop(place + 1, next, context)
+                    return try await self.intercept(place + 1, next, context)
                 }
-                return try await self.hop(place + 1, next, context)
+                return try await self.intercept(place + 1, next, context)
             }
             frame.noteResponse(at: frame.chain.application.count + place)
             return response

@@ -16,7 +16,6 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) -> Task<[HTTPDNSEndpoint], Never>? {
         guard rewritten.content.resolution.awaitsFamily else { return nil }
-        // Not the context itself: it would keep the connection permit.
         let networks = reachableNetworks(of: request, context)
         let scope = context.constraints.redirectedFrom
         return CallWork.detached { [self] in
@@ -25,20 +24,17 @@ extension Pipeline {
         }
     }
 
-    /// Sends a hop to its late addresses after no other one has accepted a connection. They are awaited no longer than
-    /// the connect limit.
-    /// - Returns: Nil when no other address has come by then.
-    /// - Throws: The error of this sending, with all attempts.
-    func transferToLateFamily(
-        _ request: HTTPDNSClient.Request,
-        from rewritten: HTTPDNSRewriter.RewrittenRequest,
-        after error: HTTPDNSClientError,
+    /// Waits for the late addresses of a hop after no other one has accepted a connection, no longer than the connect limit.
+    /// - Returns: The hop with them; nil when no other address has come by then.
+    /// - Throws: `CancellationError`.
+    func lateFamily(
+        of hop: InnerHop,
+        for request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
-    ) async throws -> HTTPDNSClient.Response? {
-        guard rewritten.content.resolution.awaitsFamily else { return nil }
-        let networks = reachableNetworks(of: request, context)
+    ) async throws -> HTTPDNSRewriter.RewrittenRequest? {
+        let (rewritten, networks) = (hop.rewritten, reachableNetworks(of: request, context))
         let scope = context.constraints.redirectedFrom
-        let tried = error.attempts.map(\.endpoint)
+        let tried = hop.failure?.attempts.map(\.endpoint) ?? []
         let clock = SystemTimeSource()
         // Without a connect limit the lookup's own limit is the shorter one.
         let connect =
@@ -50,12 +46,7 @@ extension Pipeline {
         try Task.checkCancellation()
         guard case .succeeded(let late?) = wait else { return nil }
         context.frame?.observed?.noteResolved(context.sending, late)
-        do {
-            return try await transfer(request, to: late, context)
-        } catch var last as HTTPDNSClientError {
-            last.trail = error.trail.appending(last.trail)
-            throw last
-        }
+        return late
     }
 
     /// Returns the hop with its late addresses alone, as soon as they are known; nil when it has none.

@@ -33,7 +33,7 @@ extension Pipeline {
     func merged(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
         -> HTTPDNSClient.Response
     {
-        guard let key = ReadKey(request, context, self) else { return try await follow(request, context) }
+        guard let key = ReadKey(request, context, self) else { return try await sendCall(request, context) }
         let start = context.frame?.observed.map { _ in SystemTimeSource().now() }
         try Task.checkCancellation()
         // While it waits, the table has its limits.
@@ -104,7 +104,7 @@ extension Pipeline {
                 sent = sent.resolved(from: context.callOptions)
                 sent.changeOptions { $0.notesSentFields = true }
             }
-            var response = try await follow(sent, context)
+            var response = try await sendCall(sent, context)
             hasHead = true
             guard response.body.mayBeCollected(upTo: SharedResponse.longestBody),
                 mayShare(response, !mayAddFields || isSentAsKnown(response, request))

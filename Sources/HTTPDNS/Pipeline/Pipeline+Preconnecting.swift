@@ -29,7 +29,7 @@ extension Pipeline {
     ) async throws -> HTTPDNSEndpoint {
         try gate.enter()
         defer { gate.leave() }
-        var context = HTTPDNSClient.InterceptionContext(
+        let context = HTTPDNSClient.InterceptionContext(
             callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
             hop: 0,
             deadline: time.deadline,
@@ -40,13 +40,8 @@ extension Pipeline {
             compressed: nil,
             frame: nil
         )
-        var rewritten = try await rewritten(request, context)
-        if !admissions.isEmpty, let (permit, hasWaited) = try await admit(request, to: rewritten, context) {
-            if hasWaited { rewritten = try await self.rewritten(request, context) }
-            context.permit = permit
-        }
         do {
-            _ = try await transfer(request, to: rewritten, context)
+            _ = try await sendInner(request, context)
         } catch let error as HTTPDNSClientError {
             guard let failure = error.underlying as? TransferFailure, failure.code == .connectOnly,
                 let endpoint = failure.endpoint
@@ -57,7 +52,7 @@ extension Pipeline {
         throw HTTPDNSClientError(
             code: .transportFailed,
             phase: .connect,
-            message: "the connection to \(rewritten.content.url.host) could not be kept"
+            message: "the connection to \(request.url) could not be kept"
         )
     }
 }

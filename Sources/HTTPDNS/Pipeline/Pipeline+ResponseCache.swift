@@ -26,9 +26,6 @@ extension Optional<any ResponseCacheSource> {
 
 /// The cache that a client asks before it sends a hop; `HTTPDNSResponseCache` has one.
 package protocol ResponseCaching: AnyObject, ResponseCacheSource {
-    /// Returns the stored response to a hop from memory; nil when there is none, or when anything must be waited for.
-    func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response?
-
     /// Returns the response to a hop: a stored one, or that of the hop's `send`.
     /// - Throws: The errors of `send`, ``HTTPDNSClientError``, `CancellationError`.
     func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response
@@ -81,7 +78,7 @@ package struct CacheableHop: Sendable {
 
     /// Sends a request through the further steps. Its response has the body as received.
     package func send(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response {
-        var response = try await pipeline.hop(0, request, context)
+        var response = try await pipeline.intercept(0, request, context)
         response.serverScope = response.exchanges.last?.scope
         return response
     }
@@ -152,32 +149,8 @@ extension HTTPDNSClient.Configuration {
 // This step is after cookies and header fields, which `Vary` may name, and before network interceptors. Bodies below it are as
 // received, and decoding is above it.
 extension Pipeline {
-    /// Answers a hop from the cache, or sends it.
-    func sendThroughCache(
-        _ cache: any ResponseCaching,
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
-    ) async throws -> HTTPDNSClient.Response {
-        guard SharedReads.isAllowed, let hop = cacheableHop(request, context) else {
-            return try await hop(0, request, context)
-        }
-        return try decoded(try await cache.respond(to: hop), to: hop, of: cache)
-    }
-
-    /// Returns the stored response to a hop, if nothing has to be waited for or sent.
-    func storedAtOnce(
-        _ cache: any ResponseCaching,
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
-    ) throws(HTTPDNSClientError) -> HTTPDNSClient.Response? {
-        guard SharedReads.isAllowed, let hop = cacheableHop(request, context),
-            let response = cache.responseAtOnce(to: hop)
-        else { return nil }
-        return try decoded(response, to: hop, of: cache)
-    }
-
     /// Returns the hop for the cache; nil for one that does not concern it.
-    private func cacheableHop(
+    func cacheableHop(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) -> CacheableHop? {
@@ -193,7 +166,7 @@ extension Pipeline {
 
     /// Returns a response with its content codings decoded, within the limit for bodies. A body that cannot be decoded to its end
     /// is in the cache by then, and is removed.
-    private func decoded(
+    func decoded(
         _ response: HTTPDNSClient.Response,
         to hop: CacheableHop,
         of cache: any ResponseCaching

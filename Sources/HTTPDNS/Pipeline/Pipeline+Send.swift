@@ -20,6 +20,8 @@ struct FixedHop {
     let held: HTTPDNSEndpoint?
     /// The versions that HTTPS records offer at some of the endpoints; nil when no record limits them.
     let offers: [HTTPDNSEndpoint: OfferedVersions]?
+    /// The connection permit of the hop; nil where connections are not limited.
+    let permit: ConnectionPermit?
     /// The addresses of a family whose lookup is in flight; nil when the hop has all.
     var lateEndpoints: Task<[HTTPDNSEndpoint], Never>?
 }
@@ -51,16 +53,20 @@ extension HTTPDNSRewriter.RewrittenRequest {
 
 // This is the last step: it fixes the endpoints of a hop, passes it to the sender, and makes the response.
 extension Pipeline {
-    /// Sends a hop: a direct one itself, the others through their egress path.
-    /// - Throws: ``HTTPDNSClientError``, ``StaleSettings``, `CancellationError`.
+    /// Sends a hop to its present addresses: a direct one itself, the others through their egress path.
+    /// - Returns: Nil for a hop whose settings were replaced before it was sent.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func transfer(
         _ request: HTTPDNSClient.Request,
         to given: HTTPDNSRewriter.RewrittenRequest,
         _ context: HTTPDNSClient.InterceptionContext,
-        usedSystemFallback: Bool = false
-    ) async throws -> HTTPDNSClient.Response {
-        var fixed = try fixedHop(request, given, context)
-        if case .direct = fixed.egressChoice { fixed.lateEndpoints = lateEndpoints(of: given, for: request, context) }
+        _ permit: ConnectionPermit?,
+        usesSystemPath: Bool
+    ) async throws -> HTTPDNSClient.Response? {
+        var fixed = try fixedHop(request, given, context, permit)
+        if given.content.resolution.awaitsFamily, case .direct = fixed.egressChoice {
+            fixed.lateEndpoints = lateEndpoints(of: given, for: request, context)
+        }
         defer { fixed.lateEndpoints?.cancel() }
         let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
         let answer: HopAnswer
@@ -71,45 +77,45 @@ extension Pipeline {
                 let body = request.body.isEmpty ? RequestBodySource.none : try await opened(request, context, hop)
                 // The request is made in place: a request in a variable would be copied, with all its references
                 // counted.
-                answer = try await sender.send(
+                let start = try sender.begin(
                     transferRequest(request, fixed, through: egress.directPath, context, body),
                     unless: { isStale(context) }
                 )
+                switch start {
+                case .begun(let transfer): answer = HopAnswer(try await transfer.response())
+                case .waits(let request):
+                    guard let sent = try await sender.send(request, unless: { isStale(context) }) else { return nil }
+                    answer = sent
+                case nil: return nil
+                }
             } else {
-                answer = try await sendThroughEgress(request, fixed, context, hop)
+                guard let sent = try await sendThroughEgress(request, fixed, context, hop) else { return nil }
+                answer = sent
             }
         } catch {
-            if let frame = context.frame {
-                var call = context.call
-                call.nextHop(after: request)
-                frame.beginHead(of: call)
-            }
+            beginHead(after: request, context)
             guard let failure = error as? TransferFailure else { throw error }
-            throw self.error(failure, on: hop, context)
+            if failure.requestMayHaveBeenSent { context.noteSent() }
+            throw HTTPDNSClientError(failure, on: hop)
         }
-        return response(to: request, answer, fixed, hop, context, usedSystemFallback: usedSystemFallback)
+        return response(to: request, answer, fixed, hop, context, usedSystemFallback: usesSystemPath)
     }
 
-    /// Begins a hop whose steps need no wait: it has no body to open, and goes through no proxy. Its caller must call
-    /// ``TransferInProgress/response()`` once.
-    /// - Throws: ``HTTPDNSClientError``; ``StaleSettings`` and ``HopMustWait`` when nothing has begun.
-    func begin(
-        _ request: HTTPDNSClient.Request,
-        _ fixed: FixedHop,
-        _ context: HTTPDNSClient.InterceptionContext
-    ) throws -> TransferInProgress {
-        try sender.begin(
-            transferRequest(request, fixed, through: egress.directPath, context, .none),
-            unless: { isStale(context) }
-        )
+    /// Begins the time of what follows a hop without a response.
+    func beginHead(after request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) {
+        guard let frame = context.frame else { return }
+        var call = context.call
+        call.nextHop(after: request)
+        frame.beginHead(of: call)
     }
 
     /// Fixes the endpoints and the egress path of a hop.
     /// - Throws: ``HTTPDNSClientError``.
-    func fixedHop(
+    private func fixedHop(
         _ request: HTTPDNSClient.Request,
         _ given: HTTPDNSRewriter.RewrittenRequest,
-        _ context: HTTPDNSClient.InterceptionContext
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ permit: ConnectionPermit?
     ) throws(HTTPDNSClientError) -> FixedHop {
         if request.body.isSpent { throw HTTPDNSClientError.bodySentTwice }
         var rewritten = given
@@ -151,32 +157,25 @@ extension Pipeline {
             egressChoice: egressChoice,
             stay: stay,
             held: held,
-            offers: offers
+            offers: offers,
+            permit: permit
         )
     }
 
-    /// Returns the error of a hop.
-    func error(_ failure: TransferFailure, on hop: HopRecord, _ context: HTTPDNSClient.InterceptionContext)
-        -> HTTPDNSClientError
-    {
-        if failure.requestMayHaveBeenSent { context.noteSent() }
-        return HTTPDNSClientError(failure, on: hop)
-    }
-
     /// Records the answer to a hop, and makes the response of it.
-    func response(
+    private func response(
         to request: HTTPDNSClient.Request,
         _ answer: HopAnswer,
         _ fixed: FixedHop,
         _ hop: HopRecord,
         _ context: HTTPDNSClient.InterceptionContext,
-        usedSystemFallback: Bool = false
+        usedSystemFallback: Bool
     ) -> HTTPDNSClient.Response {
         let rewritten = fixed.rewritten
         context.noteSent()
         context.frame?.endHead(of: context.call)
         // A connection that carries one request at a time counts as one.
-        context.permit?.noteHead(
+        fixed.permit?.noteHead(
             isShared: answer.version == .http2
                 && (rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2)
         )
@@ -235,8 +234,8 @@ extension Pipeline {
             )
             guard let rate = rates.sending(of: request) else { return source }
             return try await source.limited(by: rate, until: context.call.deadline)
-        } catch let overdue as BodyOverdue {
-            throw HTTPDNSClientError(overdue, on: hop)
+        } catch let error as HTTPDNSClientError {
+            throw error.ofBody(for: hop)
         }
     }
 
@@ -275,7 +274,7 @@ extension Pipeline {
         transfer.limits.deadline = context.call.deadline
         transfer.limits.headDeadline = context.call.headDeadline
         if !request.body.isEmpty { transfer.limits.headAfterBody = context.call.headLimit }
-        transfer.permit = context.permit
+        transfer.permit = fixed.permit
         transfer.withholdsCertificate = context.constraints.isForeign
         transfer.uploadProgress = request.body.progress(sending: body)
         transfer.decodes = fixed.isDecoded

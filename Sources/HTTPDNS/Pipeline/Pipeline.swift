@@ -14,39 +14,29 @@ internal import Synchronization
 ///
 /// 1. The call: its time limits, its count, its errors (`Pipeline+Call.swift`).
 /// 2. Application interceptors (`Pipeline+Interceptors.swift`).
-/// 3. Merging of identical reads in flight (`Pipeline+Merging.swift`). A client without it does not pass it.
-/// 4. Redirects (`Pipeline+Redirects.swift`). Each request of them is a hop.
+/// 3. Merging of identical reads in flight (`Pipeline+Merging.swift`).
+/// 4. Redirects, authentication and retries: ``CallState`` decides which request is sent next.
 ///
-/// Once per hop:
+/// Once per request, which is a hop or another try of it, down and back in reverse: ``sendOuter(_:)``.
 ///
-/// 5. Authentication (`Pipeline+Authentication.swift`). A challenge to a credential repeats the hop. A call without
-///    credentials does not pass it.
-///
-/// Once per request of a hop:
-///
-/// 6. Retries (`Pipeline+Retries.swift`). A retry repeats its hop, and not the redirects that led to it.
-///
-/// Once per try of a hop:
-///
-/// 7. Cookies (`Pipeline+Cookies.swift`). A hop of a client without a jar does not pass it.
-/// 8. Header fields of the client (`Pipeline+Headers.swift`).
-/// 9. The response cache (`Pipeline+ResponseCache.swift`). A hop of a client without one does not pass it.
-/// 10. Network interceptors (`Pipeline+Interceptors.swift`), then the stubs of a test, and then the handlers of schemes
+/// 5. Cookies, and the header fields of the client (`Pipeline+Headers.swift`).
+/// 6. The response cache (`Pipeline+ResponseCache.swift`).
+/// 7. Network interceptors (`Pipeline+Interceptors.swift`), then the stubs of a test, and then the handlers of schemes
 ///    (`SchemeHandlers.swift`).
-/// 11. Decoding of content codings (`Pipeline+Decoding.swift`). With a response cache it is above step 9.
-/// 12. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 13. When the settings change before
-///    the hop is sent, step 8 and the steps from here on run again.
-/// 13. Admission: the wait for a connection (`Pipeline+Admission.swift`).
-/// 14. Connection fallback to the system resolver (`Pipeline+ConnectionFallback.swift`).
-/// 15. Policy: the reachable networks (`Pipeline+ReachableNetworks.swift`).
-/// 16. Egress through a proxy or to a Unix socket (`Pipeline+Egress.swift`). A hop of a client and a request
-///     without either does not pass it.
-/// 17. Send (`Pipeline+Send.swift`). It calls steps 15 and 16, and makes the response.
 ///
-/// A connection that is made in advance passes steps 12, 13, 15, 16 and 17 (`Pipeline+Preconnecting.swift`).
+/// Once per request that the interceptors pass on: ``InnerHop``. A connection that is made in advance passes these steps alone
+/// (`Pipeline+Preconnecting.swift`).
 ///
-/// Each step is a function that calls the next one. Without interceptors nothing is allocated and no closure is made
-/// between the call and the rewriter.
+/// 8. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 9. When the settings change before
+///    the request is sent, the client's header fields and the steps from here on run again.
+/// 9. Admission: the wait for a connection (`Pipeline+Admission.swift`).
+/// 10. The addresses of the system after those that refuse connections: ``InnerHop`` decides which addresses are next.
+/// 11. The transfer (`Pipeline+Send.swift`): it fixes the endpoints within the reachable networks
+///    (`Pipeline+ReachableNetworks.swift`), opens the body, sends the request, through a proxy or to a Unix socket where there is
+///    one (`Pipeline+Egress.swift`), and makes the response, whose content codings are decoded when it is read
+///    (`Pipeline+Decoding.swift`).
+///
+/// Each step is a function that calls the next one.
 final class Pipeline: Sendable {
     let rewriter: HTTPDNSRewriter
     let gate = CallGate()
@@ -98,8 +88,6 @@ final class Pipeline: Sendable {
     let cookies: HTTPDNSClient.CookieJar?
     /// The cache of responses; nil without one.
     let responseCache: (any ResponseCaching)?
-    /// Whether hops pass neither the step of cookies nor that of the response cache.
-    let storesNothing: Bool
     /// The queues in which hops wait for a connection, in this order: the client's own, then the queue of all clients
     /// of its transport. Empty when connections are not limited.
     let admissions: [Admission]
@@ -140,7 +128,6 @@ final class Pipeline: Sendable {
         observers = CallObservers(tracing: configuration.callTracing)
         cookies = configuration.makeCookieJar()
         responseCache = configuration.responseCaching as? any ResponseCaching
-        storesNothing = cookies == nil && responseCache == nil
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
         usesCredentials = Atomic(!configuration.credentials.isEmpty)
@@ -221,87 +208,4 @@ final class Pipeline: Sendable {
     var hasCredentials: Bool { usesCredentials.load(ordering: .relaxed) }
     /// The trust settings for HTTPS proxies.
     var proxyTrust: ProxyTrust { current.values.proxyTrust }
-
-    // MARK: the steps of a hop
-
-    /// Sends one hop of a call. A retry or a redirect is a new hop: it increments the number, and it starts without a
-    /// tag.
-    func sendHop(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
-        -> HTTPDNSClient.Response
-    {
-        guard let frame = context.frame else { return try await sendHop(request, context, number: context.hop) }
-        frame.beginHead(of: context.call)
-        let response = try await sendHop(request, context, number: frame.nextHop())
-        frame.endHead(of: context.call)
-        return response
-    }
-
-    private func sendHop(
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext,
-        number: Int
-    ) async throws -> HTTPDNSClient.Response {
-        guard context.authorization == nil, context.addedFields == nil, number == context.hop else {
-            var (request, context) = (request, context)
-            context.hop = number
-            context.addedFields = nil
-            if let field = context.authorization?.nextField() { request.headerFields.append(field) }
-            return try await sendNumbered(request, context)
-        }
-        // The first hop of most calls: to copy the request and the context would count references to all of their parts.
-        return try await sendNumbered(request, context)
-    }
-
-    /// Sends a hop that has its number.
-    private func sendNumbered(
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
-    ) async throws -> HTTPDNSClient.Response {
-        guard let observed = context.frame?.observed else { return try await sendAuthorized(request, context) }
-        observed.beginHop(context.hop, request)
-        do {
-            let response = try await sendAuthorized(request, context)
-            observed.endHop(context.hop, response)
-            return response
-        } catch {
-            observed.endHop(context.hop, error)
-            throw error
-        }
-    }
-
-    /// Sends a hop after the step of authentication.
-    private func sendAuthorized(
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
-    ) async throws -> HTTPDNSClient.Response {
-        if let cookies, request.own?.settings.options.usesCookies ?? true {
-            return try await sendWithCookies(of: cookies, request, context)
-        }
-        return try await sendSettled(request, context)
-    }
-
-    /// Sends a hop after the step of cookies.
-    func sendSettled(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
-        -> HTTPDNSClient.Response
-    {
-        var context = context
-        // Most hops need no wait and no other fields here.
-        guard settleAtOnce(&context) else {
-            var request = request
-            try await settle(&request, &context)
-            return try await sendPrepared(request, &context)
-        }
-        return try await sendPrepared(request, &context)
-    }
-
-    /// Sends a hop that has its header fields.
-    private func sendPrepared(
-        _ request: HTTPDNSClient.Request,
-        _ context: inout HTTPDNSClient.InterceptionContext
-    ) async throws -> HTTPDNSClient.Response {
-        if let responseCache { return try await sendThroughCache(responseCache, request, context) }
-        if context.frame?.chain.network.isEmpty ?? true { return try await rewriteAndTransfer(request, context) }
-        if context.received?.isURL(of: request.url) != true { context.received = ReceivedURL(request.url) }
-        return try await hop(0, request, context)
-    }
 }

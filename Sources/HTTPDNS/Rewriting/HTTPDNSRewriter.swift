@@ -47,13 +47,13 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         deadline: MonotonicTime?,
         freshAfter: MonotonicTime? = nil
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {
-        if let rewritten = try rewriteAtOnce(request, carrying: carried, freshAfter) { return rewritten }
-        return try await rewriteLater(request, deadline: deadline, freshAfter)
+        if let cached = try cached(request, carrying: carried, freshAfter) { return cached }
+        return try await lookedUp(request, deadline: deadline, freshAfter)
     }
 
-    /// Rewrites a request whose addresses ``rewriteAtOnce(_:carrying:_:)`` did not know.
+    /// Rewrites a request whose addresses ``cached(_:carrying:_:_:)`` did not know.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    func rewriteLater(
+    func lookedUp(
         _ request: HTTPDNSClient.Request,
         deadline: MonotonicTime?,
         _ freshAfter: MonotonicTime?
@@ -67,7 +67,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
 
     /// Rewrites a request without waiting; nil when its addresses need a query.
     /// - Parameter received: A URL that was parsed before, which may be the request's.
-    func rewriteAtOnce(
+    func cached(
         _ request: HTTPDNSClient.Request,
         carrying carried: HTTPDNSRewriter.RewrittenRequest?,
         _ freshAfter: MonotonicTime?,

@@ -55,27 +55,3 @@ struct TracedRequest {
     /// The attempts at endpoints, which the loop notes later.
     let notes: TransferNotes
 }
-
-extension Pipeline {
-    /// Rewrites a request of a traced call, and records the lookup if the addresses had to be waited for.
-    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    func rewrite(
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext,
-        tracedBy trace: any CallTrace
-    ) async throws -> HTTPDNSRewriter.RewrittenRequest {
-        let freshAfter = context.constraints.freshAfter
-        if let known = try rewriter.rewriteAtOnce(request, carrying: context.rewritten, freshAfter) { return known }
-        let host = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).host
-        let start = SystemTimeSource().now()
-        do {
-            let deadline = context.call.firstDeadline
-            let rewritten = try await rewriter.rewriteLater(request, deadline: deadline, freshAfter)
-            trace.noteLookup(of: host, since: start, .success(rewritten.addresses))
-            return rewritten
-        } catch {
-            trace.noteLookup(of: host, since: start, .failure(error))
-            throw error
-        }
-    }
-}

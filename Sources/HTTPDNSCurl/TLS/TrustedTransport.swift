@@ -76,13 +76,12 @@ package final class TrustedTransport: Sendable {
     }
 
     /// Hands one hop to the loop, without waiting. Its caller must call ``TransferInProgress/response()`` once.
-    /// - Throws: ``HopMustWait`` when the files must be checked first; the errors of ``execute(_:in:cohort:)`` for a hop
-    ///   that cannot begin.
+    /// - Throws: The errors of ``execute(_:in:cohort:)`` for a hop that cannot begin.
     package func begin(
         _ request: consuming TransferRequest,
         in group: TransferGroup? = nil,
         cohort: Int = 0
-    ) throws -> TransferInProgress {
+    ) throws -> TransferStart {
         let now = clock.coarseNow()
         switch state.withLock({ $0.rotation.step(at: now) }) {
         case .use: break
@@ -90,10 +89,10 @@ package final class TrustedTransport: Sendable {
         case .report: reportHang()
         case .wait:
             beginLook()
-            throw HopMustWait(request: consume request)
-        case .waitForFirst: throw HopMustWait(request: consume request)
+            return .waits(consume request)
+        case .waitForFirst: return .waits(consume request)
         }
-        return try beginOnNewest(consume request, in: group, cohort: cohort)
+        return .begun(try beginOnNewest(consume request, in: group, cohort: cohort))
     }
 
     private func beginOnNewest(
@@ -357,11 +356,11 @@ package final class TrustedTransport: Sendable {
     }
 }
 
-/// The error of a hop that must wait before it begins. Nothing of it was sent.
-package struct HopMustWait: Error {
-    package let request: TransferRequest
-
-    package init(request: consuming TransferRequest) { self.request = request }
+/// What came of handing a hop to a transport.
+package enum TransferStart {
+    case begun(TransferInProgress)
+    /// Something must be waited for first. Nothing of the request was sent.
+    case waits(TransferRequest)
 }
 
 extension HTTPDNSTrust {

@@ -14,7 +14,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     package func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response {
         guard hop.isRead else { return try await sendOther(hop) }
         let place = CachePlace(hop, self)
-        if let response = responseAtOnce(place) { return response }
+        if let response = served(place) { return response }
         count { $0.requests += 1 }
         let response = try await answer(to: hop, place)
         if let source = response.cacheSource { count { $0.note(source) } }
@@ -72,13 +72,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         await store.remove(entry)
     }
 
-    package func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? {
-        guard store.access == nil, hop.isRead else { return nil }
-        return responseAtOnce(CachePlace(hop, self))
-    }
-
     /// Returns a stored response whose body is in memory; nil when the request wants a part, has conditions, or has to wait.
-    private func responseAtOnce(_ place: CachePlace) -> HTTPDNSClient.Response? {
+    private func served(_ place: CachePlace) -> HTTPDNSClient.Response? {
         guard store.access == nil, place.isShareable, !place.policy.contains(.doNotRead) else { return nil }
         let now = clock.now()
         guard let entry = find(place, at: now), place.mayUse(entry.head), case .memory(let bytes) = entry.body,

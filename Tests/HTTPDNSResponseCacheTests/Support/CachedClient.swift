@@ -41,8 +41,8 @@ final class ScriptedOrigin: HopSending {
     var requests: [TransferRequest] { kept.withLock { $0 } }
     var count: Int { requests.count }
 
-    func send(_ request: TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
-        if isStale() { throw StaleSettings() }
+    func send(_ request: TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
+        if isStale() { return nil }
         let number = kept.withLock { kept in
             var request = request
             request.permit = nil

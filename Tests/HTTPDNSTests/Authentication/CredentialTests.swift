@@ -247,13 +247,12 @@ struct CredentialTests {
         #expect(sent(rig) == [nil, Self.field])
     }
 
-    @Test("Requests with and without a credential take the short way")
+    @Test("A credential is not sent to another port of its host")
     func withoutCredential() async throws {
         let rig = try rig([Self.origin("https://map.test"): Self.eager])
         _ = try await rig.client.get("https://map.test:8443/")
-        #expect(rig.wire.begun == 1)
         #expect(try await rig.client.get("https://map.test/").status == .ok)
-        #expect(rig.wire.begun == 2 && sent(rig) == [nil, Self.field])
+        #expect(sent(rig) == [nil, Self.field])
     }
 
     @Test("The answer to a challenge goes to the addresses of the rewritten request")

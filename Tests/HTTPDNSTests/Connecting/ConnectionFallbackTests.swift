@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
+
+@testable import HTTPDNS
 
 /// The system path for a provider's addresses that cannot be connected to, over a scripted wire.
 @Suite("Connection fallback")
@@ -49,6 +50,8 @@ struct ConnectionFallbackTests {
 
         let name = "scripted"
         let gate: Gate
+        /// Whether the second answer has an address.
+        var hasAddress = true
 
         func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
             let life = Duration.seconds(3600)
@@ -59,16 +62,24 @@ struct ConnectionFallbackTests {
                 )
             }
             await gate.passage()
+            guard hasAddress else {
+                return HTTPDNSProviderAnswer(v6: .failed(HTTPDNSProviderError(code: .timedOut, message: "no answer")))
+            }
             return HTTPDNSProviderAnswer(v6: .addresses([Self.address], timeToLive: life, canonicalName: nil))
         }
     }
 
     /// A rig with such a provider, while the system knows an address that is good as well.
-    private func lateRig(_ gate: Gate, wire: ScriptedWire) throws -> Rig {
+    private func lateRig(
+        _ gate: Gate,
+        hasAddress: Bool = true,
+        fallback: HTTPDNSRoute.Fallback = .system,
+        wire: ScriptedWire
+    ) throws -> Rig {
         let rig = try Rig(wire: wire) {
-            $0.resolver.providers = [LateProvider(gate: gate)]
+            $0.resolver.providers = [LateProvider(gate: gate, hasAddress: hasAddress)]
             $0.resolver.routes = [
-                HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system), families: .both)
+                HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: fallback), families: .both)
             ]
             $0.timeouts.connect = .seconds(60)
         }
@@ -103,6 +114,40 @@ struct ConnectionFallbackTests {
         let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
         #expect(error.code == .connectFailed && error.usedSystemFallback && !error.requestMayHaveBeenSent)
         #expect(error.attempts.map(\.endpoint.address) == [Self.sick, LateProvider.address, Self.good])
+    }
+
+    @Test("Without a late address and a fallback the error is that of the first addresses")
+    func noLateFamily() async throws {
+        let gate = Gate()
+        gate.open()
+        let refusing = ScriptedWire { request, _ in throw ConnectionFallbackTests.refused(request) }
+        let rig = try lateRig(gate, hasAddress: false, fallback: .off, wire: refusing)
+        let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
+        #expect(error.code == .connectFailed && !error.usedSystemFallback && !error.requestMayHaveBeenSent)
+        #expect(error.attempts.map(\.endpoint.address) == [Self.sick])
+    }
+
+    /// The settings change while the first addresses are tried, so that the hop begins again at the system path.
+    @Test("A hop that newer settings prepare again repeats nothing of what it was before")
+    func preparedAgain() async throws {
+        let client = Lock<HTTPDNSClient?>(nil)
+        let wire = ScriptedWire { request, number in
+            guard number < 2 else {
+                var failure = TransferFailure(code: .connectionLost, phase: .firstByte, message: "lost")
+                failure.requestMayHaveBeenSent = true
+                throw failure
+            }
+            if number == 0 { client.withLock { $0 }?.pipeline.exchangeSettings {} }
+            throw ConnectionFallbackTests.refused(request)
+        }
+        let rig = try rig(wire: wire)
+        client.withLock { $0 = rig.client }
+        let error = try #require(
+            await clientError { try await rig.client.post("https://one.test/", body: .bytes([1])) }
+        )
+        #expect(error.requestMayHaveBeenSent && error.usedSystemFallback)
+        #expect(first(rig) == [Self.sick, Self.sick, Self.good])
+        client.withLock { $0 = nil }
     }
 
     @Test("A transfer gets the addresses of the late family while it connects")

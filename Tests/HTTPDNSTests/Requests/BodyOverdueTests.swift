@@ -26,9 +26,10 @@ struct BodyOverdueTests {
         let looks = clock.looks
         #expect(whole.count > Self.noise.count && looks > 20, "\(looks) looks")
         let deadline = clock.time + .seconds(10)
-        await #expect(throws: BodyOverdue(while: "the request's body was compressed")) {
-            try await HTTPDNSClient.ContentCoding.gzip.compressed(Self.noise, until: deadline, on: clock)
+        let error = try await #require(throws: HTTPDNSClientError.self) {
+            _ = try await HTTPDNSClient.ContentCoding.gzip.compressed(Self.noise, until: deadline, on: clock)
         }
+        #expect(error.code == .timedOut && error.message.contains("the request's body was compressed"), "\(error)")
         #expect(clock.looks == looks + 10)
     }
 
@@ -72,7 +73,8 @@ struct BodyOverdueTests {
         for body in [.file("/etc/passwd"), .text("x").compressed(), .multipart([.file("f", path: "/etc/passwd")])]
             as [HTTPDNSClient.Request.Body]
         {
-            await #expect(throws: BodyOverdue.self) { try await body.opened(until: past) }
+            let error = try await #require(throws: HTTPDNSClientError.self) { try await body.opened(until: past) }
+            #expect(error.code == .timedOut && error.phase == .request && error.isCallDeadline, "\(error)")
         }
         _ = try await HTTPDNSClient.Request.Body.file("/etc/passwd").opened(until: .never)
     }

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+internal import Logging
+
+/// A call inside its application interceptors: which request is sent next, and what comes before it.
+///
+/// The requests of a call are nested: each redirect that is followed is a hop, each answer to a challenge repeats the request of
+/// its hop, and each retry repeats that. A result is seen from the inside out: it is retried, else its challenge is answered,
+/// else its redirect is followed, else it is the result of the call.
+struct CallState {
+    /// What the call waits for next.
+    enum Action {
+        /// The field of the credential for the next request.
+        case authorize
+        /// The response to the next request.
+        case send
+        /// The end of a body that the caller does not get.
+        case drain
+        /// The time of a retry.
+        case pause
+        /// The credential's view of a challenge.
+        case learn
+        /// The decision of the client's hook about a redirect.
+        case ask
+    }
+
+    private(set) var next = Action.send
+    private(set) var request: HTTPDNSClient.Request
+    var context: HTTPDNSClient.InterceptionContext
+    /// The last response, while the call goes on.
+    private(set) var response: HTTPDNSClient.Response?
+    /// The pause before the next retry.
+    private var wait = Duration.zero
+    private var afterDrain = Action.send
+    private var tries = Tries()
+    private var login: Login?
+    private var redirects: RedirectRun?
+    /// Where the redirect of ``response`` leads.
+    private var redirected: RedirectedRequest?
+    /// Whether an earlier request of the call had a response, whatever happens to the last one.
+    private var hasResponse = false
+
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` for a credential that cannot be used.
+    init(
+        _ request: HTTPDNSClient.Request,
+        _ context: consuming HTTPDNSClient.InterceptionContext,
+        _ pipeline: Pipeline
+    ) throws(HTTPDNSClientError) {
+        self.request = request
+        self.context = context
+        try beginHop(pipeline)
+    }
+
+    /// The tries of one request.
+    private struct Tries {
+        var trail = RetryTrail()
+        var run: RetryRun?
+        /// The time of the first failure.
+        var begin: MonotonicTime?
+        /// Whether a retry was taken out of the budget and is not sent yet.
+        var isTaken = false
+    }
+
+    /// The requests of one hop with a credential.
+    private struct Login {
+        let credential: HTTPDNSClient.Credential
+        let target: AuthorizationTarget
+        var run: any AuthorizationRun
+        var requests = 0
+        var exchanges: [HTTPDNSClient.Exchange] = []
+    }
+
+    /// The most requests of one hop: without a credential, with an answer, and with an answer to a stale nonce.
+    private static let maximumRequests = 3
+
+    // MARK: what comes next
+
+    /// Begins a hop: that of the call, or that of a redirect.
+    private mutating func beginHop(_ pipeline: Pipeline) throws(HTTPDNSClientError) {
+        (next, tries, login) = (.send, Tries(), nil)
+        context.authorization = nil
+        guard pipeline.mayAuthenticate(request),
+            let (credential, target) = try pipeline.credential(for: request, context),
+            let run = pipeline.run(credential, target, request, context)
+        else { return }
+        login = Login(credential: credential, target: target, run: run)
+        next = .authorize
+    }
+
+    /// Whether a response is that of the call, which nearly all are: it is known without reading a policy.
+    func ends(with response: borrowing HTTPDNSClient.Response) -> Bool {
+        response.statusCode < 300 && login == nil && redirects == nil && tries.trail.isEmpty
+    }
+
+    /// Takes the result of a request.
+    /// - Returns: The response of the call; nil when it goes on.
+    mutating func take(
+        _ result: Result<HTTPDNSClient.Response, any Error>,
+        _ pipeline: Pipeline
+    ) throws -> HTTPDNSClient.Response? {
+        if try isRepeated(after: result, pipeline) { return nil }
+        var response = try result.get()
+        tries.trail.addExchanges(to: &response)
+        tries = Tries()
+        if try isChallenged(&response, pipeline) { return nil }
+        return try isRedirected(response, pipeline) ? nil : finished(response)
+    }
+
+    /// Returns the response of the call, with the exchanges of all of its requests.
+    private func finished(_ response: HTTPDNSClient.Response) -> HTTPDNSClient.Response {
+        redirects?.finished(response) ?? response.at(request.url)
+    }
+
+    /// Returns the error of the call.
+    func failed(_ error: any Error, _ pipeline: Pipeline) -> any Error {
+        // A retry that was canceled is no load.
+        if tries.isTaken { pipeline.retrying.giveBack() }
+        let error = tries.trail.completed(error)
+        guard hasResponse, var error = error as? HTTPDNSClientError else { return error }
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+
+    private mutating func drain(_ response: HTTPDNSClient.Response, before action: Action) {
+        (self.response, next, afterDrain) = (response, .drain, action)
+    }
+
+    /// Reads the rest of the last response's body.
+    mutating func drain(_ pipeline: Pipeline) async throws {
+        try await response?.body.drain()
+        next = afterDrain
+        if next != .pause { context.call.nextHop(after: request) }
+        if let redirected { try follow(redirected, pipeline) }
+    }
+
+    // MARK: retries
+
+    /// The maximum age of an answer that a failed try does not query again, because the result would be the same. It
+    /// also bounds the cost of a thousand failing requests: one query a second.
+    private static let stillFresh: Duration = .seconds(1)
+
+    /// Decides whether the request is sent again.
+    private mutating func isRepeated(
+        after result: Result<HTTPDNSClient.Response, any Error>,
+        _ pipeline: Pipeline
+    ) throws -> Bool {
+        if tries.isTaken {
+            tries.isTaken = false
+            // A retry that waited for a connection in vain is no load.
+            if case .failure(let error) = result, (error as? HTTPDNSClientError)?.phase == .queue {
+                pipeline.retrying.giveBack()
+            }
+        }
+        // An interceptor may have made another error of a request that was sent.
+        let wasSent = context.sentTry?.mayHaveBeenSent == true
+        switch result {
+        // Nearly all requests end here, without reading a policy.
+        case .success(let response) where response.statusCode < 400 || response.isFromCache: return false
+        case .success(let response):
+            guard response.statusCode == 417, let plain = request.withoutExpectation else { break }
+            // Nothing of the body was wanted (RFC 9110 section 15.5.18). It is no retry: the server has done nothing of it.
+            tries.trail.add(result)
+            (request, context.rewritten) = (plain, nil)
+            drain(response, before: .send)
+            return true
+        case .failure(let error):
+            guard pipeline.loops > 1, !context.constraints.isOnAnotherLoop, error.isForAnotherLoop, !wasSent,
+                !request.body.isSpent, !pipeline.gate.isClosed
+            else { break }
+            // Another loop may have a connection that waits for it.
+            tries.trail.add(result)
+            (context.constraints.isOnAnotherLoop, context.rewritten) = (true, nil)
+            context.call.nextHop(after: request)
+            return true
+        }
+        let policy = context.options(of: request).settings.options.shared.retries
+        guard policy.limit > 0 || policy.networkWait > .zero, request.own?.settings.options.stopsBeforeSending != true,
+            let outcome = RetryRun.Outcome(result, wasSent: wasSent, now: pipeline.retrying.calendarSeconds)
+        else { return false }
+        let now = pipeline.retrying.time.now()
+        let begin = tries.begin ?? now
+        tries.begin = begin
+        var run = tries.run ?? RetryRun(policy, request)
+        let wait = run.next(
+            after: outcome,
+            isBodySpent: request.body.isSpent,
+            elapsed: now - begin,
+            left: context.call.firstDeadline.map { $0 - SystemTimeSource().now() },
+            random: pipeline.retrying.chance()
+        )
+        tries.run = run
+        guard let wait, !pipeline.gate.isClosed,
+            run.waitsForNetwork || pipeline.retrying.take(pipeline.current.values.retryBudget)
+        else { return false }
+        tries.isTaken = !run.waitsForNetwork
+        pipeline.logRetry(outcome, wait)
+        context.frame?.observed?.noteRetry(after: result, in: wait)
+        tries.trail.add(result)
+        context.constraints.isRetry = true
+        context.constraints.failedEndpoint = RetryRun.endpoint(of: result)
+        // The time is taken before the wait, so that calls that failed meanwhile share one query.
+        context.constraints.freshAfter = nil
+        if case .failure = outcome { context.constraints.freshAfter = now - CallState.stillFresh }
+        (context.rewritten, self.wait) = (nil, wait)
+        if case .success(let response) = result { drain(response, before: .pause) } else { next = .pause }
+        return true
+    }
+
+    /// Waits before a retry.
+    mutating func pause(_ pipeline: Pipeline) async throws {
+        let clock = pipeline.retrying.time
+        guard try await pipeline.gate.sleep(until: clock.now() + wait, on: clock) else {
+            throw HTTPDNSClientError.shutDown
+        }
+        tries.trail.noteRetry()
+        context.call.nextHop(after: request)
+        next = .send
+    }
+
+    // MARK: authentication
+
+    /// Waits for the field of the credential.
+    mutating func authorize() async throws {
+        context.authorization = try await login?.run.authorization(until: context.call.firstDeadline)
+        next = .send
+    }
+
+    /// Whether a response has a challenge that the credential may answer.
+    /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed` for a wrong proof of the server.
+    private mutating func isChallenged(_ response: inout HTTPDNSClient.Response, _ pipeline: Pipeline) throws -> Bool {
+        guard var login else { return false }
+        // A network interceptor may have sent the request to another origin, or made the response itself.
+        let isOwn = response.isFrom(login.target.origin, context)
+        login.exchanges += response.exchanges
+        response.exchanges = login.exchanges
+        login.requests += 1
+        (self.login, hasResponse) = (login, true)
+        guard isOwn else { return false }
+        guard response.statusCode == 401 else {
+            try self.login?.run.accept(pipeline.information(in: response))
+            return false
+        }
+        (self.response, next) = (response, .learn)
+        return true
+    }
+
+    /// Lets the credential take the challenges of the last response.
+    /// - Returns: The response of the call; nil when it goes on.
+    mutating func learn(_ pipeline: Pipeline) async throws -> HTTPDNSClient.Response? {
+        guard var login, let response else { return nil }
+        let challenges = AuthenticationChallenge.all(in: response.headerFields, .wwwAuthenticate)
+        let mayRepeat =
+            login.requests < CallState.maximumRequests && !request.body.isSpent && !pipeline.gate.isClosed
+        let isRepeated = try await login.run.learn(from: challenges, mayRepeat: mayRepeat)
+        self.login = login
+        guard isRepeated else {
+            pipeline.logRefusal(login.run.refusal(of: challenges), by: login.target.server)
+            return finished(response)
+        }
+        pipeline.logAnswer(login.credential, login.target)
+        context.constraints.forgetTries()
+        // Before the wait for a token: its closure may need the connection.
+        drain(response, before: .authorize)
+        return nil
+    }
+
+    // MARK: redirects
+
+    /// Whether a response leads to another hop.
+    private mutating func isRedirected(_ response: HTTPDNSClient.Response, _ pipeline: Pipeline) throws -> Bool {
+        let status = RedirectStatus(response.status)
+        if redirects != nil {
+            try redirects?.note(response, to: request, context)
+        } else {
+            guard status != nil, response.headerFields.contains(.location) else { return false }
+            let policy = context.options(of: request).settings.options.shared.redirects
+            // A redirect of a handler has no http or https URL to start from.
+            guard policy.limit > 0, pipeline.schemes?.answers(request.url) != true else { return false }
+            hasResponse = true
+            redirects = try RedirectRun(response, to: request, context, policy, pipeline.cookies?.suffixes)
+        }
+        guard let status, let redirects, let location = try redirects.soleLocation(of: response, status),
+            !location.isEmpty
+        else { return false }
+        redirected = try RedirectedRequest(
+            request,
+            at: redirects.base,
+            status: status,
+            location: location,
+            policy: redirects.policy
+        )
+        if pipeline.redirectHook == nil {
+            drain(response, before: .send)
+        } else {
+            (self.response, next) = (response, .ask)
+        }
+        return true
+    }
+
+    /// Asks the client's hook about the redirect of the last response.
+    /// - Returns: The response of the call; nil when it goes on.
+    mutating func ask(_ pipeline: Pipeline) async throws -> HTTPDNSClient.Response? {
+        guard let hook = pipeline.redirectHook, let redirects, let redirected, var response else { return nil }
+        // The hook may need the connection, and may want the response.
+        response.body = try await response.body.released()
+        self.response = response
+        context.call.nextHop(after: request)
+        context.frame?.beginHead(of: context.call)
+        let redirect = HTTPDNSClient.RedirectPolicy.Redirect(
+            request: request,
+            response: response.head,
+            next: redirected.request,
+            number: redirects.count + 1,
+            changesOrigin: redirected.changesOrigin,
+            droppedFields: redirected.droppedFields
+        )
+        switch try await pipeline.decision(of: hook, about: redirect).kind {
+        case .follow: try follow(redirected, pipeline)
+        case .refuse:
+            context.frame?.endHead(of: context.call)
+            return finished(response)
+        case .change(let changed):
+            let request = pipeline.adopted(changed, inPlaceOf: redirected.request)
+            // The rewriter refuses an unreadable URL, with its own message.
+            let target = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
+            try follow(redirected, pipeline, changedTo: (request, target))
+        }
+        return nil
+    }
+
+    /// Begins the hop that a redirect leads to.
+    /// - Parameter change: The request of the hook, and its URL; nil for the redirect's own.
+    private mutating func follow(
+        _ redirected: RedirectedRequest,
+        _ pipeline: Pipeline,
+        changedTo change: (request: HTTPDNSClient.Request, target: ParsedURL?)? = nil
+    ) throws {
+        guard let response else { return }
+        let following = change?.request ?? redirected.request
+        let target = change.map(\.target) ?? redirected.target
+        let dropped = change == nil ? redirected.droppedFields : []
+        if pipeline.changesCookies(response, of: following) { redirects?.forgetRequests() }
+        let hop = try redirects?.follow(redirected, to: target, following.method, isChanged: change != nil)
+        pipeline.logFollowing(response, from: redirects?.base, to: target, dropped)
+        context.frame?.observed?.noteRedirect(response.status, to: following)
+        context.rewritten = nil
+        context.constraints = HopConstraints()
+        context.constraints.redirectedFrom = response.serverScope ?? redirects?.exchanges.last.map(\.scope)
+        context.constraints.isForeign = hop?.isForeign ?? true
+        context.constraints.hasCrossedSites = hop?.hasCrossedSites ?? false
+        context.constraints.droppedFields = dropped
+        (request, self.redirected) = (following, nil)
+        try beginHop(pipeline)
+    }
+}
+
+// The steps inside application interceptors and outside hops: retries, authentication and redirects.
+extension Pipeline {
+    /// Sends a call: the requests that it takes, one after the other.
+    func sendCall(
+        _ request: HTTPDNSClient.Request,
+        _ context: consuming HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        retrying.noteCall()
+        var call = try CallState(request, context, self)
+        do {
+            return try await run(&call)
+        } catch {
+            throw call.failed(error, self)
+        }
+    }
+
+    private func run(_ call: inout CallState) async throws -> HTTPDNSClient.Response {
+        while true {
+            switch call.next {
+            case .authorize: try await call.authorize()
+            case .send:
+                call.context.beginTry()
+                let result: Result<HTTPDNSClient.Response, any Error>
+                do {
+                    let response = try await sendOuter(&call)
+                    if call.ends(with: response) { return (consume response).at(call.request.url) }
+                    result = .success(response)
+                } catch {
+                    result = .failure(error)
+                }
+                if let response = try call.take(result, self) { return response }
+            case .drain: try await call.drain(self)
+            case .pause: try await call.pause(self)
+            case .learn: if let response = try await call.learn(self) { return response }
+            case .ask: if let response = try await call.ask(self) { return response }
+            }
+        }
+    }
+}

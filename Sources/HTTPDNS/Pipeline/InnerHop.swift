@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+/// One hop inside the network interceptors: the addresses that it is sent to, and what follows when no connection to them can
+/// be made. By then nothing was sent, and no stream was read.
+///
+/// It is first sent to the given addresses. If none accepts a connection, it is sent to the addresses of a family whose lookup
+/// took longer, and then to those of the system resolver if its route allows it. For some time after that, hops of the host are
+/// sent to the addresses of the system first; see ``FallbackBreaker``.
+struct InnerHop {
+    /// What the hop waits for next.
+    enum Action {
+        /// The response from the addresses of ``rewritten``.
+        case transfer
+        /// The addresses of a family whose lookup is in flight.
+        case awaitFamily
+        /// The addresses of the system resolver.
+        case resolveBySystem
+        /// Other settings, which have replaced those of the hop before it was sent.
+        case settleAgain
+    }
+
+    private enum Stage {
+        case given
+        /// The family whose lookup took longer.
+        case late
+        /// The system path, after the given addresses.
+        case system
+        /// The system path, before the given addresses.
+        case systemFirst
+        /// The given addresses, after the system path.
+        case givenLast
+    }
+
+    private(set) var next: Action
+    /// The request with the addresses that it is sent to.
+    private(set) var rewritten: HTTPDNSRewriter.RewrittenRequest
+    /// The error of the addresses before the present ones.
+    private(set) var failure: HTTPDNSClientError?
+    private var stage: Stage
+    private let given: HTTPDNSRewriter.RewrittenRequest
+    private let mayFallBack: Bool
+    /// Whether the hop finds out for others whether the given addresses accept connections again.
+    private let isTrial: Bool
+
+    /// - Parameters:
+    ///   - path: The addresses that come first.
+    ///   - mayFallBack: Whether those of the system resolver may follow the given ones.
+    init(_ rewritten: HTTPDNSRewriter.RewrittenRequest, path: FallbackBreaker.Path, mayFallBack: Bool) {
+        self.rewritten = rewritten
+        given = rewritten
+        self.mayFallBack = mayFallBack
+        isTrial = path == .trial
+        (stage, next) = path == .system ? (.systemFirst, .resolveBySystem) : (.given, .transfer)
+    }
+
+    /// Whether the present addresses are those of the system resolver.
+    var usesSystemPath: Bool { stage == .system || stage == .systemFirst }
+
+    /// Takes the addresses that it has waited for; nil when there is no other one.
+    /// - Throws: The error of the addresses before, as another result of the present step.
+    mutating func send(to other: HTTPDNSRewriter.RewrittenRequest?) throws {
+        if let other { (rewritten, next) = (other, .transfer) } else if let failure { throw failure }
+    }
+
+    /// Takes that other settings have replaced those of the hop.
+    mutating func settleAgain(_ choice: ConnectionChoice) {
+        leave(choice)
+        next = .settleAgain
+    }
+
+    /// Takes an error of the present step.
+    /// - Parameter hasOwnLimit: Whether the hop may reach less than others of its host: what it finds out about the system path does
+    ///   not apply to them.
+    /// - Throws: The error of the hop, when there is nothing else to do.
+    mutating func goOn(after error: any Error, hasOwnLimit: Bool, in choice: ConnectionChoice) throws {
+        guard let error = error as? HTTPDNSClientError else {
+            leave(choice)
+            throw error
+        }
+        switch stage {
+        case .given where error.isAboutConnection && given.content.resolution.awaitsFamily:
+            (failure, stage, next) = (error, .late, .awaitFamily)
+        case .given, .late:
+            // Without a late address it is the error of the given ones.
+            let all = next == .awaitFamily ? error : error.after(failure)
+            guard error.isAboutConnection, mayFallBack else {
+                leave(choice)
+                throw all
+            }
+            (failure, stage, next) = (all, .system, .resolveBySystem)
+        case .system:
+            leave(choice)
+            choice.counting.count(\.fallbacksFailed)
+            throw failure?.followed(by: error) ?? error
+        case .systemFirst:
+            guard error.isAboutConnection || error.phase == .resolve || error.phase == .policy else { throw error }
+            if error.phase != .policy || !hasOwnLimit { choice.noteSystemFailed(given) }
+            (failure, stage, next, rewritten) = (error, .givenLast, .transfer, given)
+        case .givenLast: throw failure.map { error.followed(by: $0) } ?? error
+        }
+    }
+
+    /// Notes that the hop has a response.
+    func noteResponse(in choice: ConnectionChoice) {
+        switch stage {
+        case .given, .late: if isTrial { choice.noteGivenWorked(given) }
+        case .system:
+            choice.counting.count(\.fallbacks)
+            choice.noteSystemFallback(given)
+        case .systemFirst: choice.counting.count(\.fallbacksShortCircuited)
+        case .givenLast: break
+        }
+    }
+
+    /// Notes that the hop ends without having found out anything about the given addresses.
+    func leave(_ choice: ConnectionChoice) {
+        if isTrial { choice.noteTrialSaidNothing(given) }
+    }
+}
+
+extension Pipeline {
+    /// Sends a hop that its network interceptors have passed on.
+    func sendInner(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        guard let observed = context.frame?.observed else { return try await run(request, context, nil) }
+        var context = context
+        context.sending = observed.beginSending(context.hop, request)
+        do {
+            return try await run(request, context, nil)
+        } catch {
+            observed.noteFailure(context.sending, error)
+            throw error
+        }
+    }
+
+    /// Sends a hop. When the settings change before it is sent, it is prepared again; its interceptors do not run again.
+    /// - Parameter permit: The connection permit that the hop has already.
+    private func run(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ permit: ConnectionPermit?
+    ) async throws -> HTTPDNSClient.Response {
+        var (rewritten, permit) = (try await rewritten(request, context), permit)
+        if permit == nil, !admissions.isEmpty {
+            let hasWaited: Bool
+            (permit, hasWaited) = try await admit(request, to: rewritten, context)
+            // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
+            if hasWaited { rewritten = try await self.rewritten(request, context) }
+        }
+        let stopsBeforeSending = request.own?.settings.options.stopsBeforeSending == true
+        var hop = InnerHop(
+            rewritten,
+            path: stopsBeforeSending ? .given : choice.path(for: rewritten),
+            mayFallBack: !stopsBeforeSending && rewritten.mayFallBack
+        )
+        while hop.next != .settleAgain {
+            do {
+                switch hop.next {
+                case .transfer:
+                    let (rewritten, usesSystemPath) = (hop.rewritten, hop.usesSystemPath)
+                    if let response = try await transfer(
+                        request,
+                        to: rewritten,
+                        context,
+                        permit,
+                        usesSystemPath: usesSystemPath
+                    ) {
+                        hop.noteResponse(in: choice)
+                        return response
+                    }
+                    hop.settleAgain(choice)
+                case .awaitFamily: try hop.send(to: try await lateFamily(of: hop, for: request, context))
+                case .resolveBySystem: try hop.send(to: try await bySystem(hop, for: request, context))
+                case .settleAgain: break
+                }
+            } catch {
+                // A limit of a redirect, or of a call with networks of its own, does not apply to others.
+                let hasOwnLimit =
+                    context.constraints.redirectedFrom != nil
+                    || reachableNetworks(of: request, context) != clientNetworks
+                try hop.goOn(after: error, hasOwnLimit: hasOwnLimit, in: choice)
+            }
+        }
+        beginHead(after: request, context)
+        var (settled, newer) = (request, context)
+        try await settle(&settled, &newer)
+        return try await run(settled, newer, permit)
+    }
+
+    /// Returns the hop with the addresses of the system resolver, without those that were tried.
+    private func bySystem(
+        _ hop: InnerHop,
+        for request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSRewriter.RewrittenRequest {
+        let tried = hop.failure?.attempts ?? []
+        let bySystem = try await rewriter.systemPath(
+            of: hop.rewritten,
+            for: request,
+            on: context.constraints,
+            deadline: context.call.firstDeadline
+        ) { endpoint in
+            !tried.contains { $0.endpoint == endpoint }
+        }
+        context.frame?.observed?.noteResolved(context.sending, bySystem)
+        return bySystem
+    }
+}
+
+extension HTTPDNSClientError {
+    /// Whether the request failed without a connection, before anything of it was sent.
+    fileprivate var isAboutConnection: Bool {
+        // Other addresses would go through the same proxy.
+        !requestMayHaveBeenSent && code != .proxyUnreachable
+            && (underlying as? TransferFailure)?.isAboutConnection ?? false
+    }
+
+    /// Returns the error with the attempts of the addresses before.
+    fileprivate func after(_ first: HTTPDNSClientError?) -> HTTPDNSClientError {
+        guard let first else { return self }
+        var error = self
+        error.trail = first.trail.appending(error.trail)
+        return error
+    }
+
+    /// Returns the error with the result of the system path added.
+    fileprivate func followed(by second: HTTPDNSClientError) -> HTTPDNSClientError {
+        var error = self
+        error.usedSystemFallback = true
+        error.trail.append(second.trail)
+        error.requestMayHaveBeenSent = error.requestMayHaveBeenSent || second.requestMayHaveBeenSent
+        error.message += "; by the system resolver: \(second.message)"
+        return error
+    }
+}
