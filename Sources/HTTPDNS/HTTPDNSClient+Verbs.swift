@@ -15,7 +15,7 @@ extension HTTPDNSClient {
         headerFields: HTTPFields = [:],
         _ change: HTTPDNSClient.Request.Options.Change? = nil
     ) async throws -> HTTPDNSClient.Response {
-        try await execute(HTTPDNSClient.Request(method: .get, url: url, headerFields: headerFields, change))
+        try await pipeline.call(HTTPDNSClient.Request(method: .get, url: url, headerFields: headerFields, change))
     }
 
     /// Sends a HEAD request and returns when its response head has arrived. The response has no body.
@@ -29,7 +29,7 @@ extension HTTPDNSClient {
         headerFields: HTTPFields = [:],
         _ change: HTTPDNSClient.Request.Options.Change? = nil
     ) async throws -> HTTPDNSClient.Response {
-        try await execute(HTTPDNSClient.Request(method: .head, url: url, headerFields: headerFields, change))
+        try await pipeline.call(HTTPDNSClient.Request(method: .head, url: url, headerFields: headerFields, change))
     }
 
     /// Sends a POST request and returns when its response head has arrived.
@@ -45,7 +45,7 @@ extension HTTPDNSClient {
         body: HTTPDNSClient.Request.Body,
         _ change: HTTPDNSClient.Request.Options.Change? = nil
     ) async throws -> HTTPDNSClient.Response {
-        try await execute(
+        try await pipeline.call(
             HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields, body: body, change)
         )
     }
@@ -85,7 +85,9 @@ extension HTTPDNSClient {
         body: HTTPDNSClient.Request.Body,
         _ change: HTTPDNSClient.Request.Options.Change? = nil
     ) async throws -> HTTPDNSClient.Response {
-        try await execute(HTTPDNSClient.Request(method: .put, url: url, headerFields: headerFields, body: body, change))
+        try await pipeline.call(
+            HTTPDNSClient.Request(method: .put, url: url, headerFields: headerFields, body: body, change)
+        )
     }
 
     /// Sends a PUT request with a value as JSON, see ``HTTPDNSClient/Request/Body/json(_:)``, and returns when its
@@ -123,7 +125,7 @@ extension HTTPDNSClient {
         body: HTTPDNSClient.Request.Body,
         _ change: HTTPDNSClient.Request.Options.Change? = nil
     ) async throws -> HTTPDNSClient.Response {
-        try await execute(
+        try await pipeline.call(
             HTTPDNSClient.Request(method: .patch, url: url, headerFields: headerFields, body: body, change)
         )
     }
@@ -161,6 +163,6 @@ extension HTTPDNSClient {
         headerFields: HTTPFields = [:],
         _ change: HTTPDNSClient.Request.Options.Change? = nil
     ) async throws -> HTTPDNSClient.Response {
-        try await execute(HTTPDNSClient.Request(method: .delete, url: url, headerFields: headerFields, change))
+        try await pipeline.call(HTTPDNSClient.Request(method: .delete, url: url, headerFields: headerFields, change))
     }
 }

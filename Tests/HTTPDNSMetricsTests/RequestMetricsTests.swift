@@ -181,7 +181,6 @@ struct RequestMetricsTests {
 
         var identity: any Hashable & Sendable { ObjectIdentifier(self) }
         func open(_ logger: Logger?) async throws -> any ResponseCaching { self }
-        func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? { nil }
         func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response { throw CancellationError() }
         func removeResponse(to hop: CacheableHop) async {}
     }

@@ -15,13 +15,9 @@ extension Pipeline {
     /// Whether a hop may have a credential. Nearly no hop does.
     func mayAuthenticate(_ request: borrowing HTTPDNSClient.Request) -> Bool {
         if let credential = request.own?.settings.options.credential { return !credential.isOff }
-        guard hasCredentials else { return false }
-        return hasCredential(for: request.url)
-    }
-
-    private func hasCredential(for url: String) -> Bool {
         // The rewriter refuses an unreadable URL.
-        HTTPDNSClient.Origin(url).map { current.values.credentials[$0] != nil } ?? false
+        guard hasCredentials, let origin = HTTPDNSClient.Origin(request.url) else { return false }
+        return current.values.credentials[origin] != nil
     }
 
     /// Returns the credential for a hop, and what it is for; nil when the hop needs none.

@@ -263,7 +263,8 @@ struct CallState {
             return finished(response)
         }
         pipeline.logAnswer(login.credential, login.target)
-        context.constraints.forgetTries()
+        (context.constraints.isRetry, context.constraints.isOnAnotherLoop) = (false, false)
+        (context.constraints.failedEndpoint, context.constraints.freshAfter) = (nil, nil)
         // Before the wait for a token: its closure may need the connection.
         drain(response, before: .authorize)
         return nil
@@ -284,9 +285,13 @@ struct CallState {
             hasResponse = true
             redirects = try RedirectRun(response, to: request, context, policy, pipeline.cookies?.suffixes)
         }
-        guard let status, let redirects, let location = try redirects.soleLocation(of: response, status),
-            !location.isEmpty
-        else { return false }
+        guard let status, let redirects else { return false }
+        guard !response.headerFields.contradicts(.location) else {
+            throw HTTPDNSClientError.differingLocations(redirects.base, status)
+        }
+        guard let location = response.headerFields.singleton(.location)?.uriReference, !location.isEmpty else {
+            return false
+        }
         redirected = try RedirectedRequest(
             request,
             at: redirects.base,
@@ -361,6 +366,16 @@ struct CallState {
 
 // The steps inside application interceptors and outside hops: retries, authentication and redirects.
 extension Pipeline {
+    /// Sends a call after its application interceptors: with it the first hop begins.
+    func callBegan(
+        _ request: HTTPDNSClient.Request,
+        _ context: consuming HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        if context.frame != nil { context.initialURL = request.url }
+        if mayMerge(request, context) { return try await merged(request, context) }
+        return try await sendCall(request, context)
+    }
+
     /// Sends a call: the requests that it takes, one after the other.
     func sendCall(
         _ request: HTTPDNSClient.Request,

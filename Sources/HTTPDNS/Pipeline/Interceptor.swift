@@ -288,9 +288,4 @@ struct HopConstraints: Sendable {
     var freshAfter: MonotonicTime?
     /// The header fields that were dropped on earlier hops.
     var droppedFields: [HTTPField.Name] = []
-
-    /// Forgets the tries of a request, before another request of the same hop.
-    mutating func forgetTries() {
-        (isRetry, isOnAnotherLoop, failedEndpoint, freshAfter) = (false, false, nil, nil)
-    }
 }

@@ -42,4 +42,94 @@ extension Pipeline {
             throw error
         }
     }
+
+    /// Prepares a hop with the settings in use: it adds the client's fields, and removes those that earlier settings
+    /// added. Nothing of it is kept for the next hop.
+    /// - Throws: The errors of ``withDefaultHeaders(_:_:_:)``.
+    func settle(_ request: inout HTTPDNSClient.Request, _ context: inout HTTPDNSClient.InterceptionContext) async throws
+    {
+        context.settingsNumber = await settingsNumber()
+        if let added = context.addedFields {
+            for field in added {
+                if let index = request.headerFields.firstIndex(of: field) { request.headerFields.remove(at: index) }
+            }
+            context.addedFields = nil
+        }
+        let headers = current.values.headers
+        guard headers != nil || computedHeaders != nil else { return }
+        let count = request.headerFields.count
+        request = try await withDefaultHeaders(request, headers, context)
+        context.addedFields = HTTPFields(request.headerFields.dropFirst(count))
+    }
+
+    /// Runs the network interceptors from an index on, once per hop, and then the rewriter.
+    func intercept(
+        _ start: Int,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        guard let frame = context.frame, start < frame.chain.network.count else {
+            return try await sendInner(request, context)
+        }
+        guard !request.lacksBodyContentType else {
+            var request = request
+            request.addBodyContentType()
+            return try await intercept(start, request, context)
+        }
+        // Request and context are large, and a copy counts references to all of their parts: both are passed on as they are.
+        guard let url = context.received, url.isURL(of: request.url) else {
+            var context = context
+            context.received = ReceivedURL(request.url)
+            return try await intercept(start, request, context)
+        }
+        switch frame.chain.network.search(from: start, for: request, at: url) {
+        case .none: return try await sendInner(request, context)
+        case .found(let place): return try await passThrough(place, request, context, frame)
+        case .undecided(let place): return try await interceptWithBodyRead(place, request, context, frame)
+        }
+    }
+
+    /// Runs the network interceptors from one on whose predicate may read the body of the request.
+    private func interceptWithBodyRead(
+        _ start: Int,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ frame: CallFrame
+    ) async throws -> HTTPDNSClient.Response {
+        var request = request
+        guard let place = try await frame.chain.network.first(from: start, for: &request) else {
+            return try await sendInner(request, context)
+        }
+        return try await passThrough(place, request, context, frame)
+    }
+
+    /// Runs one network interceptor, and the rest of the hop inside it.
+    // Inlined, because a call of an async function costs as much as this one does.
+    @inline(__always)
+    private func passThrough(
+        _ place: Int,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ frame: CallFrame
+    ) async throws -> HTTPDNSClient.Response {
+        let (entry, authorization, hasJarCookies) = (
+            frame.chain.network[place], context.authorization, context.hasJarCookies
+        )
+        do {
+            let response = try await entry.interceptor.intercept(request, context: context) { next, context in
+                guard next.url == request.url, next.own?.isResolved == true else {
+                    var next = self.adopted(next, inPlaceOf: request)
+                    next = self.withoutForeignCredential(next, in: request, authorization)
+                    if hasJarCookies { next = self.withoutForeignCookies(next, in: request) }
+                    return try await self.intercept(place + 1, next, context)
+                }
+                return try await self.intercept(place + 1, next, context)
+            }
+            frame.noteResponse(at: frame.chain.application.count + place)
+            return response
+        } catch {
+            frame.noteFailure(of: entry, at: frame.chain.application.count + place, error)
+            throw error
+        }
+    }
 }

@@ -19,7 +19,8 @@ extension Pipeline {
             let value = jar.field(
                 for: CookieURL(url),
                 hasCrossedSites: context.constraints.hasCrossedSites,
-                isSafe: request.method.isSafe
+                // RFC 9110 section 9.2.1.
+                isSafe: [.get, .head, .options, .trace].contains(request.method)
             )
         else { return url }
         // Bytes outside ASCII go back as they came.
@@ -70,11 +71,6 @@ extension Pipeline {
         next.headerFields.removeAll { $0.name == .cookie }
         return next
     }
-}
-
-extension HTTPRequest.Method {
-    /// Whether the method is safe (RFC 9110 section 9.2.1).
-    fileprivate var isSafe: Bool { self == .get || self == .head || self == .options || self == .trace }
 }
 
 /// The sites of a call's hops (RFC 6265bis section 5.2).

@@ -6,25 +6,6 @@ internal import HTTPTypes
 
 // This step is before the network interceptors, so that they see the fields that are sent.
 extension Pipeline {
-    /// Prepares a hop with the settings in use: it adds the client's fields, and removes those that earlier settings
-    /// added. Nothing of it is kept for the next hop.
-    /// - Throws: The errors of ``withDefaultHeaders(_:_:_:)``.
-    func settle(_ request: inout HTTPDNSClient.Request, _ context: inout HTTPDNSClient.InterceptionContext) async throws
-    {
-        context.settingsNumber = await settingsNumber()
-        if let added = context.addedFields {
-            for field in added {
-                if let index = request.headerFields.firstIndex(of: field) { request.headerFields.remove(at: index) }
-            }
-            context.addedFields = nil
-        }
-        let headers = current.values.headers
-        guard headers != nil || computedHeaders != nil else { return }
-        let count = request.headerFields.count
-        request = try await withDefaultHeaders(request, headers, context)
-        context.addedFields = HTTPFields(request.headerFields.dropFirst(count))
-    }
-
     /// Returns the request of a hop with the fields that the client adds, after its own.
     /// - Throws: ``HTTPDNSClientError``, with `invalidRequest` for computed fields that only the client may set, and
     ///   `interceptorFailed` for an error of the closure that computes them; `CancellationError`.

@@ -8,7 +8,7 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-/// The request pipeline: its stored state, and the order of its steps. Each step has a file.
+/// The request pipeline: its stored state, and the order of its steps.
 ///
 /// Once per call, outermost step first:
 ///
@@ -21,13 +21,12 @@ internal import Synchronization
 ///
 /// 5. Cookies, and the header fields of the client (`Pipeline+Headers.swift`).
 /// 6. The response cache (`Pipeline+ResponseCache.swift`).
-/// 7. Network interceptors (`Pipeline+Interceptors.swift`), then the stubs of a test, and then the handlers of schemes
-///    (`SchemeHandlers.swift`).
+/// 7. Network interceptors, then the stubs of a test, and then the handlers of schemes (`SchemeHandlers.swift`).
 ///
 /// Once per request that the interceptors pass on: ``InnerHop``. A connection that is made in advance passes these steps alone
 /// (`Pipeline+Preconnecting.swift`).
 ///
-/// 8. The rewriter (`Pipeline+Rewrite.swift`). It runs again after a wait in step 9. When the settings change before
+/// 8. The rewriter. It runs again after a wait in step 9. When the settings change before
 ///    the request is sent, the client's header fields and the steps from here on run again.
 /// 9. Admission: the wait for a connection (`Pipeline+Admission.swift`).
 /// 10. The addresses of the system after those that refuse connections: ``InnerHop`` decides which addresses are next.
@@ -35,8 +34,6 @@ internal import Synchronization
 ///    (`Pipeline+ReachableNetworks.swift`), opens the body, sends the request, through a proxy or to a Unix socket where there is
 ///    one (`Pipeline+Egress.swift`), and makes the response, whose content codings are decoded when it is read
 ///    (`Pipeline+Decoding.swift`).
-///
-/// Each step is a function that calls the next one.
 final class Pipeline: Sendable {
     let rewriter: HTTPDNSRewriter
     let gate = CallGate()

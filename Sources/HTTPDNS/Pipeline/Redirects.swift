@@ -50,15 +50,6 @@ struct RedirectRun {
         base = try response.url(answering: request, context)
     }
 
-    /// Returns the value of the `Location` field as a URI reference.
-    func soleLocation(
-        of response: HTTPDNSClient.Response,
-        _ status: RedirectStatus
-    ) throws(HTTPDNSClientError) -> String? {
-        guard !response.headerFields.contradicts(.location) else { throw .differingLocations(base, status) }
-        return response.headerFields.singleton(.location)?.uriReference
-    }
-
     /// Forgets the requests so far, since each of them could get another response now. The limit still counts them.
     mutating func forgetRequests() { trail.forgetRequests() }
 

@@ -106,25 +106,23 @@ struct ConnectionFallbackTests {
         #expect(rig.system.questions.isEmpty)
     }
 
-    @Test("The fallback follows when the late family refuses as well, with all attempts")
-    func lateFamilyRefuses() async throws {
-        let gate = Gate()
-        gate.open()
-        let rig = try lateRig(gate, wire: ScriptedWire { request, _ in throw ConnectionFallbackTests.refused(request) })
-        let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
-        #expect(error.code == .connectFailed && error.usedSystemFallback && !error.requestMayHaveBeenSent)
-        #expect(error.attempts.map(\.endpoint.address) == [Self.sick, LateProvider.address, Self.good])
-    }
-
-    @Test("Without a late address and a fallback the error is that of the first addresses")
-    func noLateFamily() async throws {
+    @Test(
+        "The fallback follows when the late family refuses or has no address",
+        arguments: [(true, HTTPDNSRoute.Fallback.system), (false, .system), (true, .off), (false, .off)]
+    )
+    func lateFamilyRefuses(hasAddress: Bool, fallback: HTTPDNSRoute.Fallback) async throws {
         let gate = Gate()
         gate.open()
         let refusing = ScriptedWire { request, _ in throw ConnectionFallbackTests.refused(request) }
-        let rig = try lateRig(gate, hasAddress: false, fallback: .off, wire: refusing)
+        let rig = try lateRig(gate, hasAddress: hasAddress, fallback: fallback, wire: refusing)
         let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
-        #expect(error.code == .connectFailed && !error.usedSystemFallback && !error.requestMayHaveBeenSent)
-        #expect(error.attempts.map(\.endpoint.address) == [Self.sick])
+        let last = fallback == .system ? [Self.good] : []
+        #expect(
+            error.code == .connectFailed && error.usedSystemFallback != last.isEmpty && !error.requestMayHaveBeenSent
+        )
+        #expect(
+            error.attempts.map(\.endpoint.address) == [Self.sick] + (hasAddress ? [LateProvider.address] : []) + last
+        )
     }
 
     /// The settings change while the first addresses are tried, so that the hop begins again at the system path.

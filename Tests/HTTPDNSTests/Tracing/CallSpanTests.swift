@@ -493,7 +493,6 @@ private final class StoredAnswer: ResponseCaching {
     var identity: any Hashable & Sendable { ObjectIdentifier(self) }
     var removals: [String: Int] { [:] }
     func open(_ logger: Logger?) async throws -> any ResponseCaching { self }
-    func responseAtOnce(to hop: CacheableHop) -> HTTPDNSClient.Response? { response }
     func respond(to hop: CacheableHop) async throws -> HTTPDNSClient.Response { response }
     func removeResponse(to hop: CacheableHop) async {}
 }
