@@ -260,7 +260,7 @@ struct CallState {
         self.login = login
         guard isRepeated else {
             pipeline.logRefusal(login.run.refusal(of: challenges), by: login.target.server)
-            return finished(response)
+            return try isRedirected(response, pipeline) ? nil : finished(response)
         }
         pipeline.logAnswer(login.credential, login.target)
         (context.constraints.isRetry, context.constraints.isOnAnotherLoop) = (false, false)

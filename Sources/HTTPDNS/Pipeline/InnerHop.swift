@@ -129,11 +129,11 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard let observed = context.frame?.observed else { return try await run(request, context, nil) }
+        guard let observed = context.frame?.observed else { return try await run(request, context) }
         var context = context
         context.sending = observed.beginSending(context.hop, request)
         do {
-            return try await run(request, context, nil)
+            return try await run(request, context)
         } catch {
             observed.noteFailure(context.sending, error)
             throw error
@@ -141,14 +141,12 @@ extension Pipeline {
     }
 
     /// Sends a hop. When the settings change before it is sent, it is prepared again; its interceptors do not run again.
-    /// - Parameter permit: The connection permit that the hop has already.
     private func run(
         _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext,
-        _ permit: ConnectionPermit?
+        _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        var (rewritten, permit) = (try await rewritten(request, context), permit)
-        if permit == nil, !admissions.isEmpty {
+        var (rewritten, permit) = (try await rewritten(request, context), ConnectionPermit?.none)
+        if !admissions.isEmpty {
             let hasWaited: Bool
             (permit, hasWaited) = try await admit(request, to: rewritten, context)
             // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
@@ -189,9 +187,11 @@ extension Pipeline {
             }
         }
         beginHead(after: request, context)
-        var (settled, newer) = (request, context)
-        try await settle(&settled, &newer)
-        return try await run(settled, newer, permit)
+        // The client's fields may be computed by code that needs a connection.
+        permit = nil
+        var newer = (request, context)
+        try await settle(&newer.0, &newer.1)
+        return try await run(newer.0, newer.1)
     }
 
     /// Returns the hop with its host and addresses.

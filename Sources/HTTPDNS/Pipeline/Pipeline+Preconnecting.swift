@@ -52,7 +52,7 @@ extension Pipeline {
         throw HTTPDNSClientError(
             code: .transportFailed,
             phase: .connect,
-            message: "the connection to \(request.url) could not be kept"
+            message: "the connection to \(URLText.forErrors(request.url)) could not be kept"
         )
     }
 }
