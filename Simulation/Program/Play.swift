@@ -541,7 +541,7 @@ private final class WorldRun: @unchecked Sendable {
         // The wait for a connection is that of the call whose request it shares, and may have begun before it.
         let isShared =
             stage.world.settings.merges && error.phase == .queue
-            && stage.world.calls.contains { $0.number != call.number && $0.resource == call.resource }
+            && stage.world.calls.contains { $0.number < call.number && $0.resource == call.resource }
         if error.code == .timedOut, !isShared, let timeout = call.timeout, elapsed < timeout - .milliseconds(1),
             elapsed < min(connecting.readLimit, connecting.queueWait ?? .seconds(60)),
             resolving != HTTPDNSResolver.Configuration().timeLimit

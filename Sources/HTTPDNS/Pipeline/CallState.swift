@@ -13,7 +13,7 @@ internal import Logging
 /// its hop, and each retry repeats that. A result is seen from the inside out: it is retried, else its challenge is answered,
 /// else its redirect is followed, else it is the result of the call.
 struct CallState {
-    /// What the call waits for next.
+    /// The next wait of the call.
     enum Action {
         /// The field of the credential for the next request.
         case authorize
@@ -40,9 +40,9 @@ struct CallState {
     private var tries = Tries()
     private var login: Login?
     private var redirects: RedirectRun?
-    /// Where the redirect of ``response`` leads.
+    /// The target of the redirect of ``response``.
     private var redirected: RedirectedRequest?
-    /// Whether an earlier request of the call had a response, whatever happens to the last one.
+    /// Whether a challenge or a redirect was the response to an earlier request, whatever happens to the last one.
     private var hasResponse = false
 
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` for a credential that cannot be used.
@@ -103,7 +103,7 @@ struct CallState {
         _ result: Result<HTTPDNSClient.Response, any Error>,
         _ pipeline: Pipeline
     ) throws -> HTTPDNSClient.Response? {
-        if try isRepeated(after: result, pipeline) { return nil }
+        if isRepeated(after: result, pipeline) { return nil }
         var response = try result.get()
         tries.trail.addExchanges(to: &response)
         tries = Tries()
@@ -148,7 +148,7 @@ struct CallState {
     private mutating func isRepeated(
         after result: Result<HTTPDNSClient.Response, any Error>,
         _ pipeline: Pipeline
-    ) throws -> Bool {
+    ) -> Bool {
         if tries.isTaken {
             tries.isTaken = false
             // A retry that waited for a connection in vain is no load.

@@ -12,7 +12,7 @@ internal import HTTPDNSPrimitives
 /// took longer, and then to those of the system resolver if its route allows it. For some time after that, hops of the host are
 /// sent to the addresses of the system first; see ``FallbackBreaker``.
 struct InnerHop {
-    /// What the hop waits for next.
+    /// The next wait of the hop.
     enum Action {
         /// The response from the addresses of ``rewritten``.
         case transfer
@@ -92,7 +92,7 @@ struct InnerHop {
                 leave(choice)
                 throw all
             }
-            (failure, stage, next) = (all, .system, .resolveBySystem)
+            (failure, stage, next, rewritten) = (all, .system, .resolveBySystem, given)
         case .system:
             leave(choice)
             choice.counting.count(\.fallbacksFailed)

@@ -9,13 +9,12 @@ internal import HTTPDNSPrimitives
 // Its race gets the late addresses while it has no connection. When every attempt has failed before, the hop waits for
 // them.
 extension Pipeline {
-    /// Starts to wait for the late addresses of a hop, for its race; nil when its addresses are complete.
+    /// Starts to wait for the late addresses of a hop, for its race.
     func lateEndpoints(
         of rewritten: HTTPDNSRewriter.RewrittenRequest,
         for request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
-    ) -> Task<[HTTPDNSEndpoint], Never>? {
-        guard rewritten.content.resolution.awaitsFamily else { return nil }
+    ) -> Task<[HTTPDNSEndpoint], Never> {
         let networks = reachableNetworks(of: request, context)
         let scope = context.constraints.redirectedFrom
         return CallWork.detached { [self] in

@@ -356,7 +356,7 @@ package final class TrustedTransport: Sendable {
     }
 }
 
-/// What came of handing a hop to a transport.
+/// The result of handing a hop to a transport.
 package enum TransferStart {
     case begun(TransferInProgress)
     /// Something must be waited for first. Nothing of the request was sent.

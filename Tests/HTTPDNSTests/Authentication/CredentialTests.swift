@@ -206,6 +206,20 @@ struct CredentialTests {
         }
     }
 
+    @Test("A refused credential after a redirect leaves URL and exchanges right")
+    func refusedAfterRedirect() async throws {
+        let wire = ScriptedWire { request, number in
+            guard number == 0 else {
+                return .ok(from: request, status: .unauthorized, fields: [.wwwAuthenticate: "Basic realm=a"])
+            }
+            return .ok(from: request, status: .found, fields: [.location: "https://one.test/b"])
+        }
+        let rig = try rig([Self.origin("https://one.test"): Self.eager], wire: wire)
+        let response = try await rig.client.get("https://map.test/a")
+        #expect(response.status == .unauthorized && response.url == "https://one.test/b")
+        #expect(response.exchanges.map(\.status.code) == [302, 401] && sent(rig) == [nil, Self.field])
+    }
+
     @Test("A changed URL of an interceptor does not get the caller's credential")
     func interceptors() async throws {
         let moving = Around { request, context, next in

@@ -11,7 +11,7 @@ import Testing
 @testable import HTTPDNS
 
 /// The system path for a provider's addresses that cannot be connected to, over a scripted wire.
-@Suite("Connection fallback")
+@Suite("Connection fallback", .timeLimit(.minutes(10)))
 struct ConnectionFallbackTests {
     private static let sick = HTTPDNSAddress(v4: 203, 0, 113, 1)
     private static let good = HTTPDNSAddress(v4: 203, 0, 113, 51)
@@ -30,7 +30,8 @@ struct ConnectionFallbackTests {
         fallback: HTTPDNSRoute.Fallback = .system,
         system: [HTTPDNSAddress] = [good],
         refuses: @escaping @Sendable (HTTPDNSAddress, Int) -> Bool = { address, _ in address == sick },
-        wire: ScriptedWire? = nil
+        wire: ScriptedWire? = nil,
+        _ change: (inout HTTPDNSClient.Configuration) -> Void = { _ in }
     ) throws -> Rig {
         let scripted = ScriptedWire { request, number in
             if refuses(request.endpoints[0].address, number) { throw ConnectionFallbackTests.refused(request) }
@@ -38,6 +39,7 @@ struct ConnectionFallbackTests {
         }
         let rig = try Rig(wire: wire ?? scripted, timeToLive: .seconds(3600)) {
             $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: fallback))]
+            change(&$0)
         }
         rig.system.answer(.success(system), for: try HTTPDNSName("one.test"))
         rig.system.answer(.success([Self.good]), for: try HTTPDNSName("map.test"))
@@ -125,26 +127,52 @@ struct ConnectionFallbackTests {
         )
     }
 
-    /// The settings change while the first addresses are tried, so that the hop begins again at the system path.
+    /// The settings change before the hop is sent for the first time.
     @Test("A hop that newer settings prepare again repeats nothing of what it was before")
     func preparedAgain() async throws {
         let client = Lock<HTTPDNSClient?>(nil)
         let wire = ScriptedWire { request, number in
-            guard number < 2 else {
-                var failure = TransferFailure(code: .connectionLost, phase: .firstByte, message: "lost")
-                failure.requestMayHaveBeenSent = true
-                throw failure
-            }
-            if number == 0 { client.withLock { $0 }?.pipeline.exchangeSettings {} }
-            throw ConnectionFallbackTests.refused(request)
+            guard number > 0 else { throw ConnectionFallbackTests.refused(request) }
+            var failure = TransferFailure(code: .connectionLost, phase: .firstByte, message: "lost")
+            failure.requestMayHaveBeenSent = true
+            throw failure
         }
-        let rig = try rig(wire: wire)
+        let rig = try rig(wire: wire) {
+            $0.computedHeaders = { _ in
+                client.withLock { $0.take() }?.pipeline.exchangeSettings {}
+                return [:]
+            }
+        }
         client.withLock { $0 = rig.client }
         let error = try #require(
             await clientError { try await rig.client.post("https://one.test/", body: .bytes([1])) }
         )
         #expect(error.requestMayHaveBeenSent && error.usedSystemFallback)
-        #expect(first(rig) == [Self.sick, Self.sick, Self.good])
+        #expect(first(rig) == [Self.sick, Self.good])
+    }
+
+    /// The closure for the fields asks for a token where one connection is allowed, after the settings have changed.
+    @Test("A hop that is prepared again has no connection while its fields are computed")
+    func permitOfPreparedAgain() async throws {
+        let client = Lock<HTTPDNSClient?>(nil)
+        let isChanged = Lock(false)
+        let wire = ScriptedWire { request, number in
+            guard number == 0 else { return .ok(from: request) }
+            client.withLock { $0 }?.pipeline.exchangeSettings {}
+            isChanged.withLock { $0 = true }
+            throw ConnectionFallbackTests.refused(request)
+        }
+        let rig = try rig(wire: wire) {
+            ($0.connections.maximumPerHost, $0.connections.queueWait) = (1, .seconds(5))
+            $0.computedHeaders = { request in
+                guard request.url.hasSuffix("/order"), isChanged.withLock({ $0 }) else { return [:] }
+                _ = try await client.withLock { $0 }?.get("https://one.test/token")
+                return [:]
+            }
+        }
+        client.withLock { $0 = rig.client }
+        #expect(try await rig.client.get("https://one.test/order").status == .ok)
+        #expect(first(rig).count == 3)
         client.withLock { $0 = nil }
     }
 
