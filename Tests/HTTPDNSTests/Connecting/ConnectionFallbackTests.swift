@@ -127,7 +127,6 @@ struct ConnectionFallbackTests {
         )
     }
 
-    /// The settings change before the hop is sent for the first time.
     @Test("A hop that newer settings prepare again repeats nothing of what it was before")
     func preparedAgain() async throws {
         let client = Lock<HTTPDNSClient?>(nil)
