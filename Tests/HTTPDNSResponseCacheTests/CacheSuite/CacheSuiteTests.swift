@@ -44,13 +44,13 @@ struct CacheSuiteTests {
         #expect(step.request.map { $0.field(at: 0).withUnsafeBytesOfValue { Array($0) } } == [Array(" 1, 2 ".utf8)])
     }
 
-    @Test("The page of conformance has the outcome of each case, and no other one")
+    @Test("The page of conformance has the totals and exactly the cases that fail")
     func page() throws {
         let page = try Repository.text("Docs/Conformance.md")
         let lines = page.split(separator: "\n").drop { $0 != "### Cases of cache-tests" }
         let section = lines.prefix { !$0.hasPrefix("## ") }
         let rows = section.filter { $0.hasPrefix("| `") }.map(String.init)
-        let expected = CacheSuiteCase.all.map(\.row) + [CacheSuiteCase.overlapping]
+        let expected = CacheSuiteCase.all.filter { !$0.passes }.map(\.row) + [CacheSuiteCase.overlapping]
         // A comparison of arrays in the expectation would print all of both.
         let changes = rows.difference(from: expected)
         #expect(changes.isEmpty)
