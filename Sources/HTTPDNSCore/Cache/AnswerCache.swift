@@ -9,24 +9,24 @@ package import HTTPDNSPrimitives
 /// Threads that use different names rarely wait for each other. Answers and lookups of one name share a shard: reading the
 /// cache, finding no answer and joining a lookup is one step under one lock.
 package struct AnswerCache: Sendable {
-    typealias Flights = LookupCoalescer<CacheKey, OneShot<Delivery>, FlightWork>
+    typealias Lookups = LookupCoalescer<CacheKey, OneShot<Delivery>, LookupTask>
 
     final class Shard: Sendable {
         struct State: Sendable {
             var table: AnswerTable
-            var flights = Flights()
+            var lookups = Lookups()
 
             /// Returns the cached data for a key, as far as these settings may use it. Unusable data is removed.
             /// - Returns: Nil when the settings are no longer the newest: the query has to be decided again.
             mutating func known(_ key: CacheKey, by settings: ResolvingSettings, at now: MonotonicTime) -> Known? {
-                guard let (answer, epoch) = table.findWithEpoch(key) else { return Known() }
-                if epoch == settings.epoch { return Known(answer: answer) }
-                if ResolvingSettings.isNewer(epoch, than: settings.epoch) { return nil }
+                guard let (answer, version) = table.findWithVersion(key) else { return Known() }
+                if version == settings.version { return Known(answer: answer) }
+                if ResolvingSettings.isNewer(version, than: settings.version) { return nil }
                 let kept = settings.adopt(answer)
                 if let kept, kept.isIdentical(to: answer) {
-                    table.confirm(key, epoch: settings.epoch)
+                    table.confirm(key, version: settings.version)
                 } else {
-                    _ = table.set(kept, for: key, at: now, epoch: settings.epoch)
+                    _ = table.set(kept, for: key, at: now, version: settings.version)
                 }
                 return Known(answer: kept)
             }
@@ -79,9 +79,9 @@ package struct AnswerCache: Sendable {
     }
 
     /// Returns the answer for a key, marked as used, if it is known to be usable under the settings with this version.
-    package func find(_ key: CacheKey, epoch: UInt16 = 0) -> CachedAnswer? {
+    package func find(_ key: CacheKey, version: UInt16 = 0) -> CachedAnswer? {
         shard(for: key).state.withLock { state in
-            guard let (answer, known) = state.table.findWithEpoch(key), known == epoch else { return nil }
+            guard let (answer, known) = state.table.findWithVersion(key), known == version else { return nil }
             return answer
         }
     }
@@ -110,10 +110,10 @@ package struct AnswerCache: Sendable {
     }
 
     /// Adds an answer from before a restart, unless a newer one is known.
-    package func restore(_ answer: KnownAnswer, for key: CacheKey, at now: MonotonicTime, epoch: UInt16 = 0) {
+    package func restore(_ answer: KnownAnswer, for key: CacheKey, at now: MonotonicTime, version: UInt16 = 0) {
         shard(for: key).state.withLock { state in
             guard state.table.find(key) == nil else { return }
-            _ = state.table.update(key, at: now, epoch: epoch) { $0.restore(answer) }
+            _ = state.table.update(key, at: now, version: version) { $0.restore(answer) }
         }
     }
 
@@ -131,7 +131,7 @@ package struct AnswerCache: Sendable {
         for shard in shards {
             shard.state.withLock { state in
                 state.table.removeAll()
-                state.flights.supersedeAll()
+                state.lookups.supersedeAll()
             }
         }
     }

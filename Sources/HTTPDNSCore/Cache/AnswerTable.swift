@@ -18,7 +18,7 @@ struct AnswerTable: Sendable {
         var previous: UInt32 = .max
         var hash: UInt32 = 0
         /// The version of the settings under which it is known to be usable.
-        var epoch: UInt16 = 0
+        var version: UInt16 = 0
         var isEstablished = false
         /// The version of the settings under which the answer alone decides.
         var directUse = DirectUse.unknown
@@ -77,10 +77,10 @@ struct AnswerTable: Sendable {
     }
 
     /// Returns the answer for a key, marked as used, with the version of the settings under which it is known to be usable.
-    func findWithEpoch(_ key: CacheKey) -> (answer: CachedAnswer, epoch: UInt16)? {
+    func findWithVersion(_ key: CacheKey) -> (answer: CachedAnswer, version: UInt16)? {
         guard let (place, answer) = occupant(key) else { return nil }
         answer.noteUse()
-        return (answer, slots[place].epoch)
+        return (answer, slots[place].version)
     }
 
     /// Returns the answer for a key, marked as used, if it alone decides under these settings.
@@ -104,8 +104,8 @@ struct AnswerTable: Sendable {
     }
 
     /// Records that the answer for a key is usable under other settings too.
-    mutating func confirm(_ key: CacheKey, epoch: UInt16) {
-        if let (place, _) = occupant(key) { slots[place].epoch = epoch }
+    mutating func confirm(_ key: CacheKey, version: UInt16) {
+        if let (place, _) = occupant(key) { slots[place].version = version }
     }
 
     /// Replaces the data for a key; nil removes it.
@@ -113,7 +113,7 @@ struct AnswerTable: Sendable {
         _ answer: CachedAnswer?,
         for key: CacheKey,
         at now: MonotonicTime,
-        epoch: UInt16 = 0
+        version: UInt16 = 0
     ) -> Change {
         var change = Change()
         if let (place, old) = occupant(key) {
@@ -127,10 +127,10 @@ struct AnswerTable: Sendable {
             if old.wasUsed { answer.noteUse() }
             if old.isToldStale, old.sentAt == answer.sentAt { answer.noteToldStale() }
             slots[place].answer = answer
-            slots[place].epoch = epoch
+            slots[place].version = version
             slots[place].directUse = .unknown
         } else if let answer {
-            insert(answer, hash: UInt32(truncatingIfNeeded: key.hash), epoch: epoch)
+            insert(answer, hash: UInt32(truncatingIfNeeded: key.hash), version: version)
         }
         while count > capacity || byteCount > byteLimit && count > 1 {
             evict(at: now)
@@ -143,12 +143,12 @@ struct AnswerTable: Sendable {
     mutating func update(
         _ key: CacheKey,
         at now: MonotonicTime,
-        epoch: UInt16 = 0,
+        version: UInt16 = 0,
         _ body: (inout CacheEntry) -> Void
     ) -> Change {
         var entry = occupant(key).map { CacheEntry($0.answer) } ?? CacheEntry()
         body(&entry)
-        return set(entry.isEmpty ? nil : CachedAnswer(key, entry), for: key, at: now, epoch: epoch)
+        return set(entry.isEmpty ? nil : CachedAnswer(key, entry), for: key, at: now, version: version)
     }
 
     /// All answers, in no order.
@@ -216,11 +216,11 @@ struct AnswerTable: Sendable {
 
     // MARK: The queues
 
-    private mutating func insert(_ answer: CachedAnswer, hash: UInt32, epoch: UInt16) {
+    private mutating func insert(_ answer: CachedAnswer, hash: UInt32, version: UInt16) {
         let place = freeSlots.popLast() ?? UInt32(slots.count)
         let mark = hash >> 16 | 1
         let wasHere = departed[Int(hash) % departed.count] == UInt16(truncatingIfNeeded: mark)
-        let slot = Slot(answer: answer, hash: hash, epoch: epoch, isEstablished: wasHere)
+        let slot = Slot(answer: answer, hash: hash, version: version, isEstablished: wasHere)
         if Int(place) == slots.count {
             reserveSlots()
             slots.append(slot)

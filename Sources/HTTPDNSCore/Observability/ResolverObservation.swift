@@ -175,44 +175,44 @@ struct QuerySending: Sendable, Equatable {
 extension HTTPDNSResolver {
     /// Counts the result of a lookup and sends its events. It runs outside of all locks.
     func report(
-        _ landed: Landed,
-        _ result: FlightResult,
-        _ inquiry: UpstreamLookup,
+        _ completed: CompletedLookup,
+        _ result: LookupResult,
+        _ lookup: UpstreamLookup,
         isRefresh: Bool,
         at now: MonotonicTime
     ) {
-        if landed.change.evictions > 0 {
-            counting.count(.eviction, times: landed.change.evictions)
-            observation.tell(.evicted) { $0.count = landed.change.evictions }
+        if completed.change.evictions > 0 {
+            counting.count(.eviction, times: completed.change.evictions)
+            observation.tell(.evicted) { $0.count = completed.change.evictions }
         }
         if isRefresh { counting.count(result.failed ? .refreshFailed : .refreshSucceeded) }
         var kind: HTTPDNSResolver.Event.Kind = result.failed ? .failed : .answered
         if isRefresh { kind = result.failed ? .refreshFailed : .refreshed }
         observation.tell(kind) { event in
-            self.describe(inquiry, landed.known, &event)
+            self.describe(lookup, completed.known, &event)
             event.elapsed = now - result.sentAt
             if let error = result.error { event.fill(with: error) }
-            if case .nothing(let error) = landed.known?.content { event.fill(with: error) }
+            if case .nothing(let error) = completed.known?.content { event.fill(with: error) }
         }
-        reportChange(landed, inquiry)
+        reportChange(completed, lookup)
     }
 
-    private func reportChange(_ landed: Landed, _ inquiry: UpstreamLookup) {
-        guard let before = landed.before, before.kind == .addresses,
-            case .addresses(let addresses) = landed.known?.content
+    private func reportChange(_ completed: CompletedLookup, _ lookup: UpstreamLookup) {
+        guard let before = completed.before, before.kind == .addresses,
+            case .addresses(let addresses) = completed.known?.content
         else { return }
         let previous = before.addresses
         guard Set(previous) != Set(addresses) else { return }
         counting.count(.change)
         observation.tell(.changed) { event in
-            self.describe(inquiry, landed.known, &event)
+            self.describe(lookup, completed.known, &event)
             event.previousAddresses = previous
         }
     }
 
-    private func describe(_ inquiry: UpstreamLookup, _ answer: KnownAnswer?, _ event: inout HTTPDNSResolver.Event) {
-        event.host = inquiry.host
-        event.route = inquiry.route?.pattern.description
+    private func describe(_ lookup: UpstreamLookup, _ answer: KnownAnswer?, _ event: inout HTTPDNSResolver.Event) {
+        event.host = lookup.host
+        event.route = lookup.route?.pattern.description
         guard let answer else { return }
         event.provider = answer.origin.provider
         event.source = answer.origin.source
@@ -228,7 +228,7 @@ extension HTTPDNSResolver.Event {
     }
 }
 
-extension FlightResult {
+extension LookupResult {
     fileprivate var error: HTTPDNSResolver.Error? {
         switch self {
         case .failure(let error, _, _), .busy(let error, _): error

@@ -86,20 +86,20 @@ extension PoolSelector {
         ask.tentative = ask.tentative ?? answer
         let isConfirmed = ask.negatives.count > 1
         if isConfirmed {
-            for number in ask.negatives { members[number].negatives.note(ask.assignment.query.host, .confirmed) }
+            for number in ask.negatives { members[number].negatives.note(ask.poolAttempt.query.host, .confirmed) }
         }
         asks[id] = ask
-        if ask.assignment.wantsSecondOpinion { return true }
+        if ask.poolAttempt.wantsSecondOpinion { return true }
         let trust = members[member].negatives
-        if isConfirmed || !hasOthers(than: member, in: ask.assignment.providers)
-            || trust.isEarned && !ask.assignment.hadAddresses
+        if isConfirmed || !hasOthers(than: member, in: ask.poolAttempt.providers)
+            || trust.isEarned && !ask.poolAttempt.hadAddresses
         {
             conclude(exhausted: id, at: now, &actions)
             return false
         }
         // The outcome of the other request applies to all of this provider's answers. So a burst of unknown names costs one
         // further query and not one for each.
-        if !ask.assignment.hadAddresses, !trust.isContradicted, ask.pending.isEmpty,
+        if !ask.poolAttempt.hadAddresses, !trust.isContradicted, ask.pending.isEmpty,
             hold(id, for: member, at: now)
         {
             return false
@@ -143,8 +143,8 @@ extension PoolSelector {
     /// Returns whether a request's negative answer is that of one provider among several, and is not final.
     func isUnconfirmed(_ ask: PoolRequest) -> Bool {
         guard ask.negatives.count == 1, let number = ask.negatives.first else { return false }
-        return (!members[number].negatives.isEarned || ask.assignment.hadAddresses)
-            && hasOthers(than: number, in: ask.assignment.providers)
+        return (!members[number].negatives.isEarned || ask.poolAttempt.hadAddresses)
+            && hasOthers(than: number, in: ask.poolAttempt.providers)
     }
 
     private func hasOthers(than number: Int, in providers: [String]) -> Bool {

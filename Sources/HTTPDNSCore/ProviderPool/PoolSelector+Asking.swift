@@ -25,9 +25,9 @@ extension PoolSelector {
     }
 
     /// Returns the provider that would be queried first, if there is one that is not in quarantine.
-    func first(for assignment: ProviderPool.PoolAttempt, at now: MonotonicTime) -> (any HTTPDNSProvider)? {
-        let numbers = assignment.providers.compactMap { self.numbers[$0] }
-        let ask = PoolRequest(assignment: assignment, startedAt: now, remaining: numbers, explores: false)
+    func first(for poolAttempt: ProviderPool.PoolAttempt, at now: MonotonicTime) -> (any HTTPDNSProvider)? {
+        let numbers = poolAttempt.providers.compactMap { self.numbers[$0] }
+        let ask = PoolRequest(poolAttempt: poolAttempt, startedAt: now, remaining: numbers, explores: false)
         return best(for: ask, at: now).map { members[$0].provider }
     }
 
@@ -45,12 +45,12 @@ extension PoolSelector {
     }
 
     /// Probes each provider whose quarantine is over, and waits for none of them.
-    mutating func probe(_ assignment: ProviderPool.PoolAttempt, at now: MonotonicTime) -> [Action] {
+    mutating func probe(_ poolAttempt: ProviderPool.PoolAttempt, at now: MonotonicTime) -> [Action] {
         guard !isShutDown else { return [] }
         lastID += 1
         let id = lastID
-        let numbers = assignment.providers.compactMap { self.numbers[$0] }
-        asks[id] = PoolRequest(assignment: assignment, startedAt: now, remaining: numbers, explores: false)
+        let numbers = poolAttempt.providers.compactMap { self.numbers[$0] }
+        asks[id] = PoolRequest(poolAttempt: poolAttempt, startedAt: now, remaining: numbers, explores: false)
         var actions: [Action] = []
         copyToProbe(id, at: now, &actions)
         finish(id, .outcome(.canceled), at: now, &actions)
@@ -130,10 +130,10 @@ extension PoolSelector {
     mutating func send(_ id: PoolQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard var query = queries[id] else { return }
         query.sentAt = now
-        if let number = query.ask, let assignment = asks[number]?.assignment, let end = assignment.patientUntil {
+        if let number = query.ask, let poolAttempt = asks[number]?.poolAttempt, let end = poolAttempt.patientUntil {
             // The wait for the slot is not the provider's.
-            query.deadline = max(assignment.deadline, min(query.deadline + (now - query.startedAt), end))
-            asks[number]?.assignment.deadline = query.deadline
+            query.deadline = max(poolAttempt.deadline, min(query.deadline + (now - query.startedAt), end))
+            asks[number]?.poolAttempt.deadline = query.deadline
         }
         // Several may have waited in the queue of one provider, but one probe at a time is enough.
         query.isProbe = query.isProbe && members[query.member].health.probe == nil
@@ -159,14 +159,14 @@ extension PoolSelector {
             id: lastID,
             member: number,
             ask: id,
-            question: ask.assignment.query,
+            question: ask.poolAttempt.query,
             batch: ask.batch,
             purpose: purpose,
             isProbe: members[number].health.standing(at: now) == .probeDue,
             startedAt: now,
-            deadline: ask.assignment.deadline,
-            isOnlyChance: ask.assignment.providers.count == 1 && ask.batch == nil && purpose != .copy,
-            screen: ask.assignment.screen
+            deadline: ask.poolAttempt.deadline,
+            isOnlyChance: ask.poolAttempt.providers.count == 1 && ask.batch == nil && purpose != .copy,
+            screen: ask.poolAttempt.screen
         )
         ask.heldFor = nil
         ask.remaining.removeAll { $0 == number }
@@ -217,7 +217,7 @@ extension PoolSelector {
             let member = members[number]
             let standing = member.health.standing(at: now)
             guard standing != .quarantined, condition(member) else { return nil }
-            let mean = ask.assignment.order == .fastest ? member.health.latency.knownMean(at: now) : .zero
+            let mean = ask.poolAttempt.order == .fastest ? member.health.latency.knownMean(at: now) : .zero
             return Candidate(number: number, standing: standing, mean: mean, position: position)
         }
         if ask.explores, let unknown = candidates.first(where: { $0.standing == .healthy && $0.mean == nil }) {
@@ -231,7 +231,7 @@ extension PoolSelector {
         guard ask.batch == nil, !ask.hadLastResort else { return nil }
         // An unresponsive provider is not queried to confirm the answer of a healthy one, unless that one had addresses for
         // this name before.
-        if ask.tentative != nil, !ask.assignment.wantsSecondOpinion, !ask.assignment.hadAddresses { return nil }
+        if ask.tentative != nil, !ask.poolAttempt.wantsSecondOpinion, !ask.poolAttempt.hadAddresses { return nil }
         let resting = ask.remaining.filter { number in
             guard let rest = members[number].health.rest else { return false }
             return !rest.isRequested || now >= rest.until
@@ -276,8 +276,8 @@ extension PoolSelector {
         let unasked = ask.remaining.map { self.unasked($0, at: now) }
         let outcome = ProviderPool.Outcome.failed(
             ask.failedAttempts + unasked,
-            isTimeout: now >= ask.assignment.deadline,
-            retryAfter: requestedRestEnd(ask.assignment.providers, at: now)
+            isTimeout: now >= ask.poolAttempt.deadline,
+            retryAfter: requestedRestEnd(ask.poolAttempt.providers, at: now)
         )
         finish(id, .outcome(outcome), at: now, &actions)
     }

@@ -56,7 +56,7 @@ struct PoolSelector: Sendable {
     ///   - batch: Names to be queried together, at the single provider of the request.
     ///   - explores: Whether this request may begin with a provider of unknown latency, where the order is `fastest`.
     mutating func begin(
-        _ assignment: ProviderPool.PoolAttempt,
+        _ poolAttempt: ProviderPool.PoolAttempt,
         batch: [HTTPDNSName]? = nil,
         explores: Bool,
         at now: MonotonicTime
@@ -66,23 +66,23 @@ struct PoolSelector: Sendable {
         hedgeBudget.noteQuestion()
         var actions: [Action] = []
         asks[id] = PoolRequest(
-            assignment: assignment,
+            poolAttempt: poolAttempt,
             batch: batch,
             startedAt: now,
-            remaining: assignment.providers.compactMap { numbers[$0] },
-            explores: explores && assignment.order == .fastest
+            remaining: poolAttempt.providers.compactMap { numbers[$0] },
+            explores: explores && poolAttempt.order == .fastest
         )
-        let denier = assignment.denial.flatMap { numbers[$0.provider.name] }
-        if let denier, let denial = assignment.denial {
+        let denier = poolAttempt.denial.flatMap { numbers[$0.provider.name] }
+        if let denier, let denial = poolAttempt.denial {
             asks[id]?.remaining.removeAll { $0 == denier }
             asks[id]?.negatives = [denier]
             asks[id]?.tentative = denial
         }
         if isShutDown {
             finish(id, .outcome(.canceled), at: now, &actions)
-        } else if now >= assignment.deadline {
+        } else if now >= poolAttempt.deadline {
             giveUp(id, at: now, &actions)
-        } else if let denier, let denial = assignment.denial {
+        } else if let denier, let denial = poolAttempt.denial {
             if isOpen(id, after: denial, of: denier, at: now, &actions) { askNext(id, at: now, &actions) }
             if let ask = asks[id] { actions.append(.wake(id, at: ask.wakeAt)) }
         } else {
@@ -97,10 +97,10 @@ struct PoolSelector: Sendable {
     mutating func wake(_ id: PoolRequest.ID, at now: MonotonicTime) -> [Action] {
         guard let ask = asks[id], now >= ask.wakeAt else { return [] }
         var actions: [Action] = []
-        if now < ask.assignment.deadline {
+        if now < ask.poolAttempt.deadline {
             hedge(id, at: now, &actions)
         } else if let later = patience(with: ask, at: now) {
-            asks[id]?.assignment.deadline = later
+            asks[id]?.poolAttempt.deadline = later
             if let hedgeAt = ask.hedgeAt, now >= hedgeAt { hedge(id, at: now, &actions) }
         } else {
             giveUp(id, at: now, &actions)
@@ -304,18 +304,18 @@ struct PoolSelector: Sendable {
         while let (next, wasPostponed) = members[query.member].free(madeRoom: madeRoom) {
             madeRoom = false
             guard let waiting = queries[next], let ask = waiting.ask, let request = asks[ask] else { continue }
-            if now >= request.assignment.deadline {
+            if now >= request.poolAttempt.deadline {
                 // Its alarm is late, as are those of a burst.
                 guard let later = patience(with: request, at: now) else {
                     giveUp(ask, at: now, &actions)
                     continue
                 }
-                asks[ask]?.assignment.deadline = later
+                asks[ask]?.poolAttempt.deadline = later
             }
             // The first in the queue has the least time left. Under overload, answers would all come too late.
             if !wasPostponed,
                 now + members[query.member].usualTime
-                    > end(of: waiting, asks[ask]?.assignment ?? request.assignment, at: now)
+                    > end(of: waiting, asks[ask]?.poolAttempt ?? request.poolAttempt, at: now)
             {
                 members[query.member].postpone(next)
                 // Its deadline may be later now, and its alarm goes off at the earlier one.
@@ -332,13 +332,13 @@ struct PoolSelector: Sendable {
     /// Returns the time until which the answer to a waiting query is of use, if it is sent now.
     private func end(
         of query: PoolQuery,
-        _ assignment: ProviderPool.PoolAttempt,
+        _ poolAttempt: ProviderPool.PoolAttempt,
         at now: MonotonicTime
     ) -> MonotonicTime {
-        let end = assignment.patientUntil.map { min(query.deadline + (now - query.startedAt), $0) }
+        let end = poolAttempt.patientUntil.map { min(query.deadline + (now - query.startedAt), $0) }
         return min(
-            max(assignment.deadline, end ?? assignment.deadline),
-            assignment.demand?.end ?? MonotonicTime(nanoseconds: .max)
+            max(poolAttempt.deadline, end ?? poolAttempt.deadline),
+            poolAttempt.demand?.end ?? MonotonicTime(nanoseconds: .max)
         )
     }
 
@@ -346,7 +346,7 @@ struct PoolSelector: Sendable {
     ///
     /// It waits while its query waits for a slot of a provider that answers others.
     private func patience(with ask: PoolRequest, at now: MonotonicTime) -> MonotonicTime? {
-        guard let end = ask.assignment.patientUntil, now < end else { return nil }
+        guard let end = ask.poolAttempt.patientUntil, now < end else { return nil }
         let isQueued = ask.pending.contains { id in
             guard let query = queries[id], query.sentAt == nil else { return false }
             return members[query.member].health.isAnswering(at: now)
@@ -396,7 +396,7 @@ struct PoolSelector: Sendable {
 struct PoolRequest: Sendable {
     typealias ID = UInt64
 
-    var assignment: ProviderPool.PoolAttempt
+    var poolAttempt: ProviderPool.PoolAttempt
     /// The names of a batch. Then one provider is queried, once.
     var batch: [HTTPDNSName]?
     var startedAt: MonotonicTime
@@ -425,7 +425,7 @@ struct PoolRequest: Sendable {
     var explores: Bool
 
     /// The next time at which the request acts without an answer.
-    var wakeAt: MonotonicTime { min(hedgeAt ?? assignment.deadline, assignment.deadline) }
+    var wakeAt: MonotonicTime { min(hedgeAt ?? poolAttempt.deadline, poolAttempt.deadline) }
 }
 
 /// The budget for hedges, queries to a second provider because the first is slow: a tenth of all requests, after the first ten.

@@ -18,29 +18,29 @@ extension ProviderPool {
     /// Each batch is one query for limits and budgets, and is not hedged.
     /// - Parameter each: Called for each name when its batch has ended, before this returns.
     func ask(
-        _ assignment: PoolAttempt,
+        _ poolAttempt: PoolAttempt,
         batch hosts: [HTTPDNSName],
         each: @escaping @Sendable (HTTPDNSName, BatchOutcome) -> Void
     ) async {
-        guard let provider = first(for: assignment), provider.batchLimit > 1 else {
+        guard let provider = first(for: poolAttempt), provider.batchLimit > 1 else {
             for host in hosts { each(host, .left) }
             return
         }
         await withTaskGroup(of: Void.self) { group in
             for start in stride(from: 0, to: hosts.count, by: provider.batchLimit) {
                 let chunk = Array(hosts[start..<min(start + provider.batchLimit, hosts.count)])
-                group.addTask { await self.askChunk(assignment, chunk, at: provider, each) }
+                group.addTask { await self.askChunk(poolAttempt, chunk, at: provider, each) }
             }
         }
     }
 
     private func askChunk(
-        _ assignment: PoolAttempt,
+        _ poolAttempt: PoolAttempt,
         _ chunk: [HTTPDNSName],
         at provider: any HTTPDNSProvider,
         _ each: (HTTPDNSName, BatchOutcome) -> Void
     ) async {
-        var own = assignment
+        var own = poolAttempt
         own.query.host = chunk[0]
         own.providers = [provider.name]
         guard case .batch(let answers, let provider, let sentAt) = await ending(own, batch: chunk) else {
@@ -52,10 +52,10 @@ extension ProviderPool {
                 each(host, .left)
                 continue
             }
-            let reading = AnswerReading(answer, families: assignment.query.families)
+            let reading = AnswerReading(answer, families: poolAttempt.query.families)
             let full = Answer(answer: answer, reading: reading, provider: provider, sentAt: sentAt, failedAttempts: [])
             let isFinal =
-                !assignment.wantsSecondOpinion && trustsNegatives(of: provider.name, among: assignment.providers)
+                !poolAttempt.wantsSecondOpinion && trustsNegatives(of: provider.name, among: poolAttempt.providers)
             each(host, reading.isNegative && !isFinal ? .denied(full) : .answered(full))
         }
     }

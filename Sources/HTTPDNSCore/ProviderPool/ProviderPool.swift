@@ -72,7 +72,7 @@ final class ProviderPool: Sendable {
     }
 
     private struct Guarded: Sendable {
-        var team: PoolSelector
+        var pool: PoolSelector
         var waiters: [PoolRequest.ID: OneShot<PoolSelector.Ending>] = [:]
         var alarms: [PoolRequest.ID: (at: MonotonicTime, task: Task<Void, Never>?)] = [:]
         var running: [PoolQuery.ID: Tasks] = [:]
@@ -119,7 +119,7 @@ final class ProviderPool: Sendable {
         onAttempt: @escaping @Sendable (AttemptReport) -> Void = { _ in }
     ) {
         let now = timeSource.now()
-        let known = previous?.guarded.withLock { $0.team.members } ?? []
+        let known = previous?.guarded.withLock { $0.pool.members } ?? []
         let members = leases.map { lease -> PooledProvider in
             let provider = lease.provider
             let limits = limits[provider.name] ?? HTTPDNSResolver.Configuration.ProviderLimits()
@@ -140,16 +140,16 @@ final class ProviderPool: Sendable {
             providers.map { ($0.name, NameGathering($0, timeSource: gatheringTime)) },
             uniquingKeysWith: { first, _ in first }
         )
-        guarded = Lock(Guarded(team: PoolSelector(members, attemptLimit: attemptLimit)))
+        guarded = Lock(Guarded(pool: PoolSelector(members, attemptLimit: attemptLimit)))
     }
 
     /// Queries providers until there is a definite answer.
     ///
     /// It returns by the deadline, and immediately when the task is canceled, which also cancels its queries without other
     /// waiters.
-    func ask(_ assignment: PoolAttempt) async -> Outcome {
+    func ask(_ poolAttempt: PoolAttempt) async -> Outcome {
         if Task.isCancelled { return .canceled }
-        return await outcome(of: begin(assignment))
+        return await outcome(of: begin(poolAttempt))
     }
 
     /// Returns the outcome of a request for one name.
@@ -164,25 +164,25 @@ final class ProviderPool: Sendable {
     /// immediately.
     func mayAsk(_ providers: [String]) -> Bool {
         let now = timeSource.now()
-        return guarded.withLock { $0.team.mayAsk(providers, at: now) }
+        return guarded.withLock { $0.pool.mayAsk(providers, at: now) }
     }
 
     /// Returns whether a provider's negative answers are final without answers of the other providers.
     func trustsNegatives(of provider: String, among providers: [String]) -> Bool {
-        guarded.withLock { $0.team.trustsNegatives(of: provider, among: providers) }
+        guarded.withLock { $0.pool.trustsNegatives(of: provider, among: providers) }
     }
 
     /// Sends one query to each provider whose quarantine is over and that has received no query since. No request waits for
     /// it.
-    func probe(_ assignment: PoolAttempt) {
+    func probe(_ poolAttempt: PoolAttempt) {
         let now = timeSource.now()
-        update { $0.probe(assignment, at: now) }
+        update { $0.probe(poolAttempt, at: now) }
     }
 
     /// Returns the present reliability of these providers.
     func reliance(on providers: [String]) -> ProviderReliance {
         let now = timeSource.now()
-        return guarded.withLock { $0.team.reliance(on: providers, at: now) }
+        return guarded.withLock { $0.pool.reliance(on: providers, at: now) }
     }
 
     /// Returns the reason that each of these providers has no answer, where they are not waited for.
@@ -190,15 +190,15 @@ final class ProviderPool: Sendable {
         .ProviderAttempt]
     {
         let now = timeSource.now()
-        return guarded.withLock { $0.team.attempts(withoutAnswerFrom: providers, since: start, at: now) }
+        return guarded.withLock { $0.pool.attempts(withoutAnswerFrom: providers, since: start, at: now) }
     }
 
     /// Ends the quarantine of these providers.
     func endRests(of providers: [String]) {
         guard !providers.isEmpty else { return }
         guarded.withLock { guarded in
-            for number in providers.compactMap({ guarded.team.numbers[$0] }) {
-                guarded.team.members[number].health.endRest()
+            for number in providers.compactMap({ guarded.pool.numbers[$0] }) {
+                guarded.pool.members[number].health.endRest()
             }
         }
     }
@@ -206,7 +206,7 @@ final class ProviderPool: Sendable {
     /// The health of each provider, in the given order.
     var health: [HTTPDNSResolver.Status.Provider] {
         let now = timeSource.now()
-        return guarded.withLock { $0.team.members.map { $0.report(at: now) } }
+        return guarded.withLock { $0.pool.members.map { $0.report(at: now) } }
     }
 
     /// Cancels all requests and all queries. It does not shut the providers down. Idempotent.
@@ -224,14 +224,14 @@ final class ProviderPool: Sendable {
     }
 
     /// Sends the first query of a request. Each call must be followed by one call of ``ending(of:)``.
-    func begin(_ assignment: PoolAttempt, batch: [HTTPDNSName]? = nil) -> Question {
+    func begin(_ poolAttempt: PoolAttempt, batch: [HTTPDNSName]? = nil) -> Question {
         let explores =
-            assignment.order == .fastest
+            poolAttempt.order == .fastest
             && random(ProviderPool.explorationInterval) == ProviderPool.explorationInterval - 1
         let waiter = OneShot<PoolSelector.Ending>()
         let now = timeSource.now()
         let (id, effects): (PoolRequest.ID, [Effect]) = guarded.withLock { guarded in
-            let (id, actions) = guarded.team.begin(assignment, batch: batch, explores: explores, at: now)
+            let (id, actions) = guarded.pool.begin(poolAttempt, batch: batch, explores: explores, at: now)
             guarded.waiters[id] = waiter
             return (id, ProviderPool.effects(of: actions, &guarded))
         }
@@ -261,15 +261,15 @@ final class ProviderPool: Sendable {
         update { $0.settle(question.id, at: now) }
     }
 
-    func ending(_ assignment: PoolAttempt, batch: [HTTPDNSName]?) async -> PoolSelector.Ending {
+    func ending(_ poolAttempt: PoolAttempt, batch: [HTTPDNSName]?) async -> PoolSelector.Ending {
         if Task.isCancelled { return .outcome(.canceled) }
-        return await ending(of: begin(assignment, batch: batch))
+        return await ending(of: begin(poolAttempt, batch: batch))
     }
 
     /// Returns the provider that would be queried first, if it is not in quarantine.
-    func first(for assignment: PoolAttempt) -> (any HTTPDNSProvider)? {
+    func first(for poolAttempt: PoolAttempt) -> (any HTTPDNSProvider)? {
         let now = timeSource.now()
-        return guarded.withLock { $0.team.first(for: assignment, at: now) }
+        return guarded.withLock { $0.pool.first(for: poolAttempt, at: now) }
     }
 
     /// - Parameters:
@@ -284,7 +284,7 @@ final class ProviderPool: Sendable {
             // The request may have another alarm by now, which has not gone off.
             if let woken, guarded.alarms[woken.ask]?.at == woken.at { guarded.alarms[woken.ask] = nil }
             let tasks = ended.flatMap { guarded.running.removeValue(forKey: $0) }
-            let actions = change(&guarded.team)
+            let actions = change(&guarded.pool)
             return (ProviderPool.effects(of: actions, &guarded), tasks?.timer)
         }
         timer?.cancel()
@@ -296,11 +296,11 @@ final class ProviderPool: Sendable {
         for action in actions {
             switch action {
             case .send(let query, let limit):
-                effects.append(.send(query, limit: limit, to: guarded.team.members[query.member].provider))
+                effects.append(.send(query, limit: limit, to: guarded.pool.members[query.member].provider))
             case .cancel(let query):
                 if let tasks = guarded.running[query] { effects.append(.cancel(tasks.work)) }
             case .wake(let ask, let time):
-                guard guarded.team.asks[ask]?.wakeAt == time, guarded.alarms[ask]?.at != time else { break }
+                guard guarded.pool.asks[ask]?.wakeAt == time, guarded.alarms[ask]?.at != time else { break }
                 if let old = guarded.alarms[ask]?.task { effects.append(.cancel(old)) }
                 guarded.alarms[ask] = (time, nil)
                 effects.append(.setAlarm(ask, time))
@@ -381,7 +381,7 @@ final class ProviderPool: Sendable {
         let tasks = Tasks(work: work, timer: timer)
         // The query may have returned, or been abandoned, since the lock was released.
         let current: PoolQuery? = guarded.withLock { guarded in
-            let current = guarded.team.queries[query.id]
+            let current = guarded.pool.queries[query.id]
             if current != nil { guarded.running[query.id] = tasks }
             return current
         }
@@ -394,7 +394,7 @@ final class ProviderPool: Sendable {
     private func makeRoom(_ id: PoolQuery.ID) -> Bool {
         let now = timeSource.now()
         let effects: [Effect]? = guarded.withLock { guarded in
-            guarded.team.makeRoom(id, at: now).map { ProviderPool.effects(of: $0, &guarded) }
+            guarded.pool.makeRoom(id, at: now).map { ProviderPool.effects(of: $0, &guarded) }
         }
         run(effects ?? [])
         return effects != nil
@@ -410,9 +410,9 @@ final class ProviderPool: Sendable {
             guard let gathering = gatherings[provider.name] else {
                 return .answered(try await provider.resolve(query.question))
             }
-            let isNeeded: @Sendable () -> Bool = { self.guarded.withLock { $0.team.queries[query.id]?.ask != nil } }
+            let isNeeded: @Sendable () -> Bool = { self.guarded.withLock { $0.pool.queries[query.id]?.ask != nil } }
             let answer = try await gathering.answer(to: query.question, isNeeded: isNeeded) {
-                guarded.withLock { $0.team.members[query.member].giveBackQuery() }
+                guarded.withLock { $0.pool.members[query.member].giveBackQuery() }
             }
             return .answered(answer)
         } catch is CancellationError {

@@ -160,17 +160,17 @@ package protocol IdentifiedProvider: HTTPDNSProvider {
 /// The leases and provider pools that reloads took out of use and that are still alive. A shutdown ends them as well.
 final class RetiredProviders: Sendable {
     private struct Retired: Sendable {
-        weak let team: ProviderPool?
+        weak let pool: ProviderPool?
         weak let lease: ProviderLease?
     }
 
     private let retired = Lock<[Retired]>([])
 
-    func add(team: ProviderPool?, leases: [ProviderLease]) {
-        let new = leases.map { Retired(team: nil, lease: $0) } + (team.map { [Retired(team: $0, lease: nil)] } ?? [])
+    func add(pool: ProviderPool?, leases: [ProviderLease]) {
+        let new = leases.map { Retired(pool: nil, lease: $0) } + (pool.map { [Retired(pool: $0, lease: nil)] } ?? [])
         // A reference that is read may be the last one by then: it is released after the lock.
         let living = retired.withLock { retired in
-            let living = retired.map { ($0.team, $0.lease) }
+            let living = retired.map { ($0.pool, $0.lease) }
             retired = zip(retired, living).filter { $1.0 != nil || $1.1 != nil }.map(\.0) + new
             return living
         }
@@ -178,9 +178,9 @@ final class RetiredProviders: Sendable {
     }
 
     /// The number that is left.
-    var count: Int { teams.count + leases.count }
+    var count: Int { pools.count + leases.count }
 
-    var teams: [ProviderPool] { retired.withLock { $0.compactMap(\.team) } }
+    var pools: [ProviderPool] { retired.withLock { $0.compactMap(\.pool) } }
     var leases: [ProviderLease] { retired.withLock { $0.compactMap(\.lease) } }
 }
 

@@ -55,11 +55,11 @@ extension HTTPDNSResolver {
         let configuration = settings.resolving.configuration
         let limit = min(question.timeLimit ?? configuration.timeLimit, configuration.timeLimit)
         let staleAfter = configuration.cache.staleAfter
-        var inquiry = inquiry(for: name, by: settings)
-        if inquiry.route == nil, name.host.isOutsideDNS {
+        var lookup = lookup(for: name, by: settings)
+        if lookup.route == nil, name.host.isOutsideDNS {
             throw HTTPDNSResolver.Error.outsideDNS(name.host).seen(from: question, through: name.mappingTrace)
         }
-        let mayAsk = mayAsk(inquiry)
+        let mayAsk = mayAsk(lookup)
         let waiter = OneShot<Delivery>()
         let shared = answerForAllClients(name.key, by: settings.resolving, at: started)
         // One lock for the whole step. Otherwise a lookup that completes in between would be started a second time.
@@ -69,31 +69,32 @@ extension HTTPDNSResolver {
             switch finding {
             case .fresh(let answer) where answer.isTooOld(for: question) && mayAsk: break
             case .fresh, .backingOff, .stale(_, mayAsk: false): return Step(finding: finding)
-            case .stale(let answer, _) where !mayAsk && !inquiry.mayReplace(answer): return Step(finding: finding)
+            case .stale(let answer, _) where !mayAsk && !lookup.mayReplace(answer): return Step(finding: finding)
             case .stale, .nothing: break
             }
             guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
-            let epoch = settings.resolving.epoch
-            if state.flights.isOutdated(name.key, epoch: epoch) { return nil }
+            let version = settings.resolving.version
+            if state.lookups.isOutdated(name.key, version: version) { return nil }
             // A lookup that others have already waited for that long does not delay this query.
-            if let flightStart = state.flights.startTime(name.key, epoch: epoch), started - flightStart >= staleAfter,
+            if let lookupStart = state.lookups.startTime(name.key, version: version),
+                started - lookupStart >= staleAfter,
                 finding.answerInReserve?.mayServe(at: started) == true
             {
                 return Step(finding: finding)
             }
-            let place = state.flights.join(
+            let place = state.lookups.join(
                 name.key,
                 waiter,
-                epoch: epoch,
+                version: version,
                 at: started,
-                mayStart: flightBudget.take
+                mayStart: lookupBudget.take
             )
             if let place, !place.starts {
-                state.flights.work(of: place.seat.flight)?.demand?.add(since: started, limit: limit)
+                state.lookups.work(of: place.entry.lookupID)?.demand?.add(since: started, limit: limit)
             }
-            let isBegun = place.map { state.flights.isBegun($0.seat.flight) } ?? true
-            let flightStart = state.flights.startTime(name.key, epoch: epoch) ?? started
-            return Step(finding: finding, place: place, isBegun: isBegun, flightStart: flightStart)
+            let isBegun = place.map { state.lookups.isBegun($0.entry.lookupID) } ?? true
+            let lookupStart = state.lookups.startTime(name.key, version: version) ?? started
+            return Step(finding: finding, place: place, isBegun: isBegun, lookupStart: lookupStart)
         }
         guard let step else { return nil }
         if step.place == nil,
@@ -116,8 +117,8 @@ extension HTTPDNSResolver {
         }
         if !isRepeated { counting.count(place.starts ? AnswerCount.miss : .joined) }
         if place.starts {
-            if limit < configuration.timeLimit { inquiry.demand = LookupDemand(since: started, limit: limit) }
-            start(inquiry, place.seat.flight)
+            if limit < configuration.timeLimit { lookup.demand = LookupDemand(since: started, limit: limit) }
+            start(lookup, place.entry.lookupID)
         }
         // A shutdown between the first check and the registration of the waiter would not find the waiter.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
@@ -129,15 +130,15 @@ extension HTTPDNSResolver {
         let stale = step.finding.answerInReserve
         // The wait counts from the start of the lookup. It is not shortened for an answer that may no longer be served when
         // the wait is over.
-        let wait = staleAfter - max(started - step.flightStart, .zero)
+        let wait = staleAfter - max(started - step.lookupStart, .zero)
         let patience = stale?.mayServe(at: started + wait) == true ? min(limit, wait) : limit
         let isShort = isRepeated || patience < configuration.timeLimit
-        var timing = Timing(inquiry: inquiry, flight: place.seat.flight, started: started, end: started + patience)
+        var timing = Timing(lookup: lookup, lookupID: place.entry.lookupID, started: started, end: started + patience)
         // A lookup with the full limit ends at its own time limit, with its attempts in the error. After a suspension it does
         // so later.
         if !isShort { timing.end = timing.end + configuration.timeLimit / 2 }
-        if inquiry.hasFallback, patience == limit, isShort || !step.isBegun {
-            timing.systemAt = started + (step.isBegun ? limit / 2 : systemDelay(inquiry, limit))
+        if lookup.hasFallback, patience == limit, isShort || !step.isBegun {
+            timing.systemAt = started + (step.isBegun ? limit / 2 : systemDelay(lookup, limit))
         }
         let delivery = await delivery(to: waiter, timing: isShort || !place.starts ? timing : nil)
         return try settle(
@@ -145,7 +146,7 @@ extension HTTPDNSResolver {
             Wait(
                 name: name,
                 settings: settings,
-                seat: place.seat,
+                entry: place.entry,
                 stale: stale,
                 started: started,
                 limit: limit
@@ -158,16 +159,16 @@ extension HTTPDNSResolver {
     private struct Step {
         var finding: CachedAnswer.Finding
         /// Nil when no lookup is started or joined, or when there is no room for another lookup.
-        var place: (seat: AnswerCache.Flights.Seat, starts: Bool)?
+        var place: (entry: AnswerCache.Lookups.WaiterEntry, starts: Bool)?
         /// Whether the lookup has its own query. If not, its answer is expected from a batch of names.
         var isBegun = true
-        var flightStart = MonotonicTime(nanoseconds: 0)
+        var lookupStart = MonotonicTime(nanoseconds: 0)
     }
 
     /// The times at which a wait for a lookup ends or changes course.
     private struct Timing {
-        var inquiry: UpstreamLookup
-        var flight: AnswerCache.Flights.FlightID
+        var lookup: UpstreamLookup
+        var lookupID: AnswerCache.Lookups.LookupID
         var started: MonotonicTime
         /// The end of the wait.
         var end: MonotonicTime
@@ -179,7 +180,7 @@ extension HTTPDNSResolver {
     private struct Wait {
         var name: CacheLookup
         var settings: LiveSettings
-        var seat: AnswerCache.Flights.Seat
+        var entry: AnswerCache.Lookups.WaiterEntry
         /// The answer that is served when there is no newer one.
         var stale: CachedAnswer?
         var started: MonotonicTime
@@ -208,18 +209,18 @@ extension HTTPDNSResolver {
         case .timedOut:
             // The lookup continues within its own limit. Otherwise an unresponsive first provider would use up the time of
             // every caller with a short limit, and the healthy one behind it would never be queried.
-            leave(wait.seat, wait.name.key, letsItLand: true)
+            leave(wait.entry, wait.name.key, continues: true)
             if let resolution = try useStale(wait, question, at: now) { return resolution }
             throw timedOut(question, wait.name, wait.limit)
         case .canceled:
-            leave(wait.seat, wait.name.key)
+            leave(wait.entry, wait.name.key)
             throw CancellationError()
         case .switchedOff:
             // A query that is still on joins the lookup again.
-            leave(wait.seat, wait.name.key, letsItLand: !isSwitchedOff(question))
+            leave(wait.entry, wait.name.key, continues: !isSwitchedOff(question))
             throw SwitchedOffMeanwhile()
         case .shutDown:
-            leave(wait.seat, wait.name.key)
+            leave(wait.entry, wait.name.key)
             throw HTTPDNSResolver.Error.shutDown(host: question.host.description)
         }
     }
@@ -265,9 +266,9 @@ extension HTTPDNSResolver {
         guard case .lookFor(let name)? = try? decide(question, by: settings) else { return nil }
         let shard = cache.shard(for: name.key)
         let waiter = OneShot<Delivery>()
-        if let seat = shard.state.withLock({ $0.flights.joinCompletion(name.key, waiter) }) {
+        if let entry = shard.state.withLock({ $0.lookups.joinCompletion(name.key, waiter) }) {
             _ = await delivery(to: waiter, timing: nil)
-            leave(seat, name.key)
+            leave(entry, name.key)
         }
         let now = fixed.timeSource.now()
         let known = shard.state.withLock { $0.known(name.key, by: settings.resolving, at: now) }
@@ -279,9 +280,9 @@ extension HTTPDNSResolver {
     /// Returns the time that a caller waits for a batch of names before its lookup gets its own query.
     ///
     /// It is half of the caller's limit, and no longer than for providers that the lookup itself would query.
-    private func systemDelay(_ inquiry: UpstreamLookup, _ limit: Duration) -> Duration {
-        guard case .providers(let names, _) = inquiry.route?.action else { return limit / 2 }
-        return switch inquiry.settings.team.reliance(on: names) {
+    private func systemDelay(_ lookup: UpstreamLookup, _ limit: Duration) -> Duration {
+        guard case .providers(let names, _) = lookup.route?.action else { return limit / 2 }
+        return switch lookup.settings.pool.reliance(on: names) {
         case .healthy: limit / 2
         case .suspect(let delay): min(delay, limit / 2)
         case .none: .zero
@@ -313,18 +314,18 @@ extension HTTPDNSResolver {
 
     /// Makes a lookup query the system resolver in addition to its providers. A batched lookup gets its own query for that.
     private func askSystemNow(_ timing: Timing) {
-        let (begins, work) = cache.shard(for: timing.inquiry.key).state.withLock { state in
-            (state.flights.begin(timing.flight), state.flights.work(of: timing.flight))
+        let (begins, work) = cache.shard(for: timing.lookup.key).state.withLock { state in
+            (state.lookups.begin(timing.lookupID), state.lookups.work(of: timing.lookupID))
         }
         work?.hurry.deliver(())
         guard begins else { return }
-        let end = timing.started + timing.inquiry.settings.configuration.timeLimit
-        start(timing.inquiry, timing.flight, until: end, hurries: true)
+        let end = timing.started + timing.lookup.settings.configuration.timeLimit
+        start(timing.lookup, timing.lookupID, until: end, hurries: true)
     }
 
-    private func leave(_ seat: AnswerCache.Flights.Seat, _ key: CacheKey, letsItLand: Bool = false) {
-        let (ended, work) = cache.shard(for: key).state.withLock { $0.flights.leave(seat, letsItLand: letsItLand) }
-        if ended { flightBudget.giveBack(1) }
+    private func leave(_ entry: AnswerCache.Lookups.WaiterEntry, _ key: CacheKey, continues: Bool = false) {
+        let (ended, work) = cache.shard(for: key).state.withLock { $0.lookups.leave(entry, continues: continues) }
+        if ended { lookupBudget.giveBack(1) }
         work?.cancel()
     }
 
@@ -405,7 +406,7 @@ extension HTTPDNSResolver {
         if answer.lacksFamily {
             // The lookup may have ended since the answer was delivered.
             resolution.awaitsFamily = cache.shard(for: name.key).state.withLock { state in
-                state.flights.isCompleting(name.key) || state.table.find(name.key)?.lacksFamily == false
+                state.lookups.isCompleting(name.key) || state.table.find(name.key)?.lacksFamily == false
             }
         }
         try applyPolicy(to: &resolution, of: answer, origin, question, by: settings)
@@ -467,7 +468,7 @@ extension HTTPDNSResolver {
             ?? .noAddresses(answer.host, settings.resolving.configuration.usableFamilies, says: "the cache")
         // Queries with different reasons for using the system resolver share its answer.
         guard answer.origin?.source == .system, error.code == .nameNotFound else { return error }
-        return .unknownToSystem(inquiry(for: name, by: settings))
+        return .unknownToSystem(lookup(for: name, by: settings))
     }
 
     private func timedOut(_ question: HTTPDNSResolver.Query, _ name: CacheLookup, _ limit: Duration)

@@ -220,13 +220,13 @@ extension HTTPDNSResolver {
     }
 
     /// Returns the lookup for a name: its route, providers and families.
-    func inquiry(for question: CacheLookup, by settings: LiveSettings) -> UpstreamLookup {
-        var inquiry = inquiry(about: question.key, systemOnly: question.systemOnly, by: settings.resolving)
-        inquiry.queriedName = question.mappingTrace?.queriedName
-        return inquiry
+    func lookup(for question: CacheLookup, by settings: LiveSettings) -> UpstreamLookup {
+        var lookup = lookup(about: question.key, systemOnly: question.systemOnly, by: settings.resolving)
+        lookup.queriedName = question.mappingTrace?.queriedName
+        return lookup
     }
 
-    func inquiry(about key: CacheKey, systemOnly: SystemOnlyReason?, by settings: ResolvingSettings) -> UpstreamLookup {
+    func lookup(about key: CacheKey, systemOnly: SystemOnlyReason?, by settings: ResolvingSettings) -> UpstreamLookup {
         let entry = systemOnly == nil ? settings.routes.entry(for: key.host) : nil
         var reason = systemOnly
         if reason == nil {

@@ -11,81 +11,83 @@ extension HTTPDNSResolver {
     ///   - hurries: Whether the system resolver of a fallback is queried immediately.
     ///   - denial: The negative answer of a provider that another one has to confirm.
     func start(
-        _ inquiry: UpstreamLookup,
-        _ flight: AnswerCache.Flights.FlightID,
+        _ lookup: UpstreamLookup,
+        _ lookupID: AnswerCache.Lookups.LookupID,
         isRefresh: Bool = false,
         until deadline: MonotonicTime? = nil,
         hurries: Bool = false,
         denial: ProviderPool.Answer? = nil
     ) {
-        if inquiry.systemOnlyReason == .internalName,
-            let domain = inquiry.settings.routes.unknownTopLevelDomain(of: inquiry.host)
+        if lookup.systemOnlyReason == .internalName,
+            let domain = lookup.settings.routes.unknownTopLevelDomain(of: lookup.host)
         {
-            observation.noteUnknown(topLevelDomain: domain, of: inquiry.host)
+            observation.noteUnknown(topLevelDomain: domain, of: lookup.host)
         }
         let hurry = OneShot<Void>()
         if hurries { hurry.deliver(()) }
         // A detached task: it serves all waiters. So it must neither end with the first caller nor inherit its task-local
         // values.
         let task = CallWork.detached { [self] in
-            guard let result = await self.fly(sparingly: inquiry, hurry, until: deadline, denial) else { return }
-            self.land(result, inquiry, flight, isRefresh: isRefresh)
+            guard let result = await self.querySources(sparingly: lookup, hurry, until: deadline, denial) else {
+                return
+            }
+            self.complete(result, lookup, lookupID, isRefresh: isRefresh)
         }
-        let work = FlightWork(task: task, hurry: hurry, demand: inquiry.demand)
-        cache.shard(for: inquiry.key).state.withLock { $0.flights.attach(work, to: flight) }?.cancel()
+        let work = LookupTask(task: task, hurry: hurry, demand: lookup.demand)
+        cache.shard(for: lookup.key).state.withLock { $0.lookups.attach(work, to: lookupID) }?.cancel()
     }
 
     /// Queries the sources without the families that are in back-off after failures. They are queried after all when the others
     /// have no address.
-    private func fly(
-        sparingly inquiry: UpstreamLookup,
+    private func querySources(
+        sparingly lookup: UpstreamLookup,
         _ hurry: OneShot<Void>,
         until end: MonotonicTime?,
         _ denial: ProviderPool.Answer?
-    ) async -> FlightResult? {
-        var spared = inquiry
-        if !inquiry.completesAnswer, inquiry.route?.usesHTTPSRecords != true,
-            let details = cache.shard(for: inquiry.key).state.withLock({ $0.table.find(inquiry.key)?.header.details }),
+    ) async -> LookupResult? {
+        var spared = lookup
+        if !lookup.completesAnswer, lookup.route?.usesHTTPSRecords != true,
+            let details = cache.shard(for: lookup.key).state.withLock({ $0.table.find(lookup.key)?.header.details }),
             let backoff = details.familyBackoff, fixed.timeSource.now() < backoff.retryAt
         {
             spared.queried.subtract(details.failedFamilies)
         }
-        guard spared.queried != inquiry.queried, !spared.queried.isEmpty else {
-            return await fly(inquiry, hurry, until: end, denial)
+        guard spared.queried != lookup.queried, !spared.queried.isEmpty else {
+            return await querySources(lookup, hurry, until: end, denial)
         }
-        let end = end ?? fixed.timeSource.now() + inquiry.settings.configuration.timeLimit
-        let result = await fly(spared, hurry, until: end, denial)
+        let end = end ?? fixed.timeSource.now() + lookup.settings.configuration.timeLimit
+        let result = await querySources(spared, hurry, until: end, denial)
         guard case .answer(let answer)? = result, case .nothing = answer.content else { return result }
-        return await fly(inquiry, OneShot<Void>(), until: end, nil)
+        return await querySources(lookup, OneShot<Void>(), until: end, nil)
     }
 
     /// Queries the providers of the route, and the system resolver where the route requires it.
     /// - Returns: Nil when the lookup was canceled, because it has no waiters any more.
-    private func fly(
-        _ inquiry: UpstreamLookup,
+    private func querySources(
+        _ lookup: UpstreamLookup,
         _ hurry: OneShot<Void>,
         until end: MonotonicTime?,
         _ denial: ProviderPool.Answer?
-    ) async -> FlightResult? {
+    ) async -> LookupResult? {
         let clock = fixed.timeSource
         let started = clock.now()
-        let limit = inquiry.settings.configuration.timeLimit
+        let limit = lookup.settings.configuration.timeLimit
         let deadline = end ?? started + limit
-        guard inquiry.systemOnlyReason == nil, let route = inquiry.route,
+        guard lookup.systemOnlyReason == nil, let route = lookup.route,
             case .providers(let names, let fallback) = route.action, !(names.isEmpty && fallback == .system)
         else {
-            return await askSystem(inquiry, until: deadline)
+            return await askSystem(lookup, until: deadline)
         }
         if fallback == .system {
             let share = systemShare(of: limit, beside: names)
-            var own = assignment(inquiry, route, names, until: deadline - share)
-            own.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
+            var own = poolAttempt(lookup, route, names, until: deadline - share)
+            own.hadAddresses = !lookup.completesAnswer && hasAnswer(lookup, of: nil, at: started)
             own.patientUntil = deadline
             own.denial = denial
             return await SystemFallback(
                 resolver: self,
-                inquiry: inquiry,
-                assignment: own,
+                lookup: lookup,
+                poolAttempt: own,
                 started: started,
                 deadline: deadline,
                 share: share
@@ -94,18 +96,18 @@ extension HTTPDNSResolver {
         var attempts: [HTTPDNSResolver.ProviderAttempt] = []
         var isTimeout = false
         if !names.isEmpty {
-            var assignment = assignment(inquiry, route, names, until: deadline)
-            assignment.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
-            assignment.denial = denial
-            switch await inquiry.settings.team.ask(assignment) {
+            var poolAttempt = poolAttempt(lookup, route, names, until: deadline)
+            poolAttempt.hadAddresses = !lookup.completesAnswer && hasAnswer(lookup, of: nil, at: started)
+            poolAttempt.denial = denial
+            switch await lookup.settings.pool.ask(poolAttempt) {
             case .canceled: return nil
-            case .answered(let answer): return await followHTTPSRecords(of: answer, assignment, inquiry)
+            case .answered(let answer): return await followHTTPSRecords(of: answer, poolAttempt, lookup)
             case .failed(let failed, let ranOut, _): (attempts, isTimeout) = (failed, ranOut)
             }
         }
-        let error = failure(of: inquiry, attempts, isTimeout: isTimeout && clock.now() >= deadline)
+        let error = failure(of: lookup, attempts, isTimeout: isTimeout && clock.now() >= deadline)
         // No query was sent, and no stale answer is served: the next query must not wait once the setting is corrected.
-        if !attempts.isEmpty, attempts.allSatisfy(\.isLocal), !hasAnswer(inquiry, of: nil, at: clock.now()) {
+        if !attempts.isEmpty, attempts.allSatisfy(\.isLocal), !hasAnswer(lookup, of: nil, at: clock.now()) {
             return .busy(error, sentAt: started)
         }
         return .failure(error, sentAt: started, skippedFallback: false)
@@ -115,50 +117,50 @@ extension HTTPDNSResolver {
     func systemShare(of limit: Duration, beside providers: [String]) -> Duration { limit / (providers.count + 1) }
 
     /// Returns the error for providers without an answer.
-    func failure(of inquiry: UpstreamLookup, _ attempts: [HTTPDNSResolver.ProviderAttempt], isTimeout: Bool)
+    func failure(of lookup: UpstreamLookup, _ attempts: [HTTPDNSResolver.ProviderAttempt], isTimeout: Bool)
         -> HTTPDNSResolver.Error
     {
-        guard isTimeout, attempts.allSatisfy({ $0.refusal == nil }) else { return .allFailed(inquiry, attempts) }
-        let limit = inquiry.settings.configuration.timeLimit
-        return .timedOut(host: inquiry.host, limit: limit, attempts: attempts)
+        guard isTimeout, attempts.allSatisfy({ $0.refusal == nil }) else { return .allFailed(lookup, attempts) }
+        let limit = lookup.settings.configuration.timeLimit
+        return .timedOut(host: lookup.host, limit: limit, attempts: attempts)
     }
 
-    func assignment(
-        _ inquiry: UpstreamLookup,
+    func poolAttempt(
+        _ lookup: UpstreamLookup,
         _ route: HTTPDNSRoute,
         _ names: [String],
         until deadline: MonotonicTime
     ) -> ProviderPool.PoolAttempt {
         var query = HTTPDNSProviderQuery(
-            host: inquiry.host,
-            families: inquiry.queried,
-            timeLimit: inquiry.settings.configuration.attemptLimit
+            host: lookup.host,
+            families: lookup.queried,
+            timeLimit: lookup.settings.configuration.attemptLimit
         )
-        query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
-        query.wantsHTTPSRecords = route.usesHTTPSRecords && !inquiry.completesAnswer
+        query.clientSubnet = lookup.key.clientSubnet ?? route.clientSubnet
+        query.wantsHTTPSRecords = route.usesHTTPSRecords && !lookup.completesAnswer
         var attempt = ProviderPool.PoolAttempt(
             providers: names,
             order: route.order,
-            wantsSecondOpinion: route.wantsSecondOpinion && !inquiry.completesAnswer,
+            wantsSecondOpinion: route.wantsSecondOpinion && !lookup.completesAnswer,
             query: query,
             deadline: deadline
         )
-        attempt.demand = inquiry.demand
-        attempt.screen = inquiry.screen
+        attempt.demand = lookup.demand
+        attempt.screen = lookup.screen
         return attempt
     }
 
     /// Returns whether addresses from a source are cached that may be served, within their lifetime or past it, and that the
     /// address policy allows.
     /// - Parameter source: Nil means any source.
-    func hasAnswer(_ inquiry: UpstreamLookup, of source: HTTPDNSResolver.Resolution.Source?, at now: MonotonicTime)
+    func hasAnswer(_ lookup: UpstreamLookup, of source: HTTPDNSResolver.Resolution.Source?, at now: MonotonicTime)
         -> Bool
     {
-        let key = inquiry.key
+        let key = lookup.key
         guard
-            let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }).flatMap(inquiry.settings.adopt),
+            let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }).flatMap(lookup.settings.adopt),
             known.kind == .addresses, source == nil || known.origin?.source == source,
-            inquiry.screen.allowsPart(of: known)
+            lookup.screen.allowsPart(of: known)
         else { return false }
         return now < known.expiresAt || known.isStale(at: now)
     }
@@ -169,43 +171,43 @@ extension HTTPDNSResolver {
     /// providers, which are more reliable, gave no answer.
     func fallBack(
         to answer: KnownAnswer,
-        _ inquiry: UpstreamLookup,
+        _ lookup: UpstreamLookup,
         _ attempts: [HTTPDNSResolver.ProviderAttempt]
-    ) -> FlightResult {
+    ) -> LookupResult {
         var answer = answer
         answer.failedAttempts = attempts
         switch answer.content {
         case .addresses:
             let life = fixed.timeSource.now() - answer.sentAt + Lifetimes.backoff(afterFailures: 1)
-            return .fallback(answer.living(min(life, answer.life)), .allFailed(inquiry, attempts))
+            return .fallback(answer.living(min(life, answer.life)), .allFailed(lookup, attempts))
         case .nothing(let error):
             let system = HTTPDNSResolver.ProviderAttempt(
                 provider: HTTPDNSResolver.ProviderAttempt.systemName,
                 failure: error.code == .nameNotFound ? "does not know the name" : "no addresses",
                 elapsed: fixed.timeSource.now() - answer.sentAt
             )
-            return .failure(.allFailed(inquiry, attempts + [system]), sentAt: answer.sentAt, skippedFallback: false)
+            return .failure(.allFailed(lookup, attempts + [system]), sentAt: answer.sentAt, skippedFallback: false)
         }
     }
 
     /// Converts a provider's answer to a cacheable one with its own lifetime.
-    func known(_ reply: ProviderPool.Answer, _ inquiry: UpstreamLookup) -> KnownAnswer {
-        let origin = inquiry.settings.origins.provider(reply.provider, inquiry.route)
+    func known(_ reply: ProviderPool.Answer, _ lookup: UpstreamLookup) -> KnownAnswer {
+        let origin = lookup.settings.origins.provider(reply.provider, lookup.route)
         var answer: KnownAnswer
         switch reply.reading {
         case .addresses(let addresses, let timeToLive, let name, _):
-            let wanted = inquiry.settings.configuration.timeToLiveOverride?(inquiry.host, timeToLive) ?? timeToLive
-            let life = Lifetimes.positive(wanted, within: inquiry.settings.configuration.cache)
+            let wanted = lookup.settings.configuration.timeToLiveOverride?(lookup.host, timeToLive) ?? timeToLive
+            let life = Lifetimes.positive(wanted, within: lookup.settings.configuration.cache)
             answer = KnownAnswer(.addresses(addresses), origin: origin, sentAt: reply.sentAt, life: life)
-            answer.canonicalName = name == inquiry.host ? nil : name
-            answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: inquiry.queried)
+            answer.canonicalName = name == lookup.host ? nil : name
+            answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: lookup.queried)
             answer.refreshAt = refreshMoment(of: answer)
             // A missing family stays missing for as long as the addresses of the other are used.
-            answer.isFamilyLate = AnswerReading.hasLateFamily(reply.answer, families: inquiry.queried)
+            answer.isFamilyLate = AnswerReading.hasLateFamily(reply.answer, families: lookup.queried)
         case .noAddresses(let timeToLive):
             let error = HTTPDNSResolver.Error.noAddresses(
-                inquiry.host,
-                inquiry.queried,
+                lookup.host,
+                lookup.queried,
                 says: "provider \(reply.provider.name)"
             )
             answer = KnownAnswer(
@@ -215,7 +217,7 @@ extension HTTPDNSResolver {
                 life: negativeLife(of: reply, timeToLive)
             )
         case .noSuchName(let timeToLive):
-            let error = HTTPDNSResolver.Error.noSuchName(inquiry.host, says: "provider \(reply.provider.name)")
+            let error = HTTPDNSResolver.Error.noSuchName(lookup.host, says: "provider \(reply.provider.name)")
             answer = KnownAnswer(
                 .nothing(error),
                 origin: origin,
@@ -224,12 +226,12 @@ extension HTTPDNSResolver {
             )
         case .failed(let failure):
             // The provider pool returns definite answers only; a failure here would be cached as "no addresses".
-            let error = HTTPDNSResolver.Error(code: .providersFailed, host: inquiry.host.description, message: failure)
+            let error = HTTPDNSResolver.Error(code: .providersFailed, host: lookup.host.description, message: failure)
             answer = KnownAnswer(.nothing(error), origin: origin, sentAt: reply.sentAt, life: .zero)
         }
         answer.failedAttempts = reply.failedAttempts
         answer.isConfirmed = reply.isConfirmed
-        answer.queriedFamilies = inquiry.queried
+        answer.queriedFamilies = lookup.queried
         answer.holdsForAllClients = reply.answer.holdsForAllClients
         return answer
     }
@@ -250,47 +252,47 @@ extension HTTPDNSResolver {
     private func chance() -> Double { Double(random(2001)) / 1000 - 1 }
 
     /// Caches a lookup's result and frees its key in one step, then delivers it to all waiters.
-    func land(
-        _ result: FlightResult,
-        _ inquiry: UpstreamLookup,
-        _ flight: AnswerCache.Flights.FlightID,
+    func complete(
+        _ result: LookupResult,
+        _ lookup: UpstreamLookup,
+        _ lookupID: AnswerCache.Lookups.LookupID,
         isRefresh: Bool
     ) {
-        let key = inquiry.key
+        let key = lookup.key
         let now = fixed.timeSource.now()
         let chance = chance()
         let jitter = (chance + 1) / 2
         let holdsForAllClients = key.clientSubnet != nil && result.answer?.holdsForAllClients == true
         let current = live.current.resolving
         // The result of a lookup under older settings is kept as far as the present settings allow it.
-        let kept = current.adopt(result, of: inquiry)
+        let kept = current.adopt(result, of: lookup)
         let result = kept ?? result
-        let landed = cache.shard(for: key).state.withLock { state -> Landed? in
-            guard let landing = state.flights.land(flight) else { return nil }
-            var landed = Landed(waiters: landing.waiters, isCurrent: landing.isCurrent)
-            landed.isCurrent = landing.isCurrent && kept != nil
-            guard landed.isCurrent, let known = state.known(key, by: current, at: now) else {
-                landed.isCurrent = false
-                landed.known = result.answer
-                return landed
+        let completed = cache.shard(for: key).state.withLock { state -> CompletedLookup? in
+            guard let completion = state.lookups.complete(lookupID) else { return nil }
+            var completed = CompletedLookup(waiters: completion.waiters, isCurrent: completion.isCurrent)
+            completed.isCurrent = completion.isCurrent && kept != nil
+            guard completed.isCurrent, let known = state.known(key, by: current, at: now) else {
+                completed.isCurrent = false
+                completed.known = result.answer
+                return completed
             }
-            landed.before = known.answer
-            if case .answer(let answer) = result, !inquiry.completesAnswer, let own = known.answer {
-                landed.isDoubted = CacheEntry(own).doubts(answer, at: now)
+            completed.before = known.answer
+            if case .answer(let answer) = result, !lookup.completesAnswer, let own = known.answer {
+                completed.isDoubted = CacheEntry(own).doubts(answer, at: now)
             }
-            if holdsForAllClients, !landed.isDoubted {
-                landed.before = nil
+            if holdsForAllClients, !completed.isDoubted {
+                completed.before = nil
                 _ = state.table.set(nil, for: key, at: now)
-                return landed
+                return completed
             }
-            landed.change = state.table.update(key, at: now, epoch: current.epoch) { entry in
+            completed.change = state.table.update(key, at: now, version: current.version) { entry in
                 switch result {
-                case _ where inquiry.completesAnswer:
-                    landed.known = entry.complete(with: result.answer, at: now, chance: chance)
+                case _ where lookup.completesAnswer:
+                    completed.known = entry.complete(with: result.answer, at: now, chance: chance)
                 case .answer(let answer):
-                    landed.take(answer, into: &entry, jitter: jitter, at: now)
+                    completed.take(answer, into: &entry, jitter: jitter, at: now)
                 case .fallback(let answer, let error):
-                    landed.known = entry.installFallback(
+                    completed.known = entry.installFallback(
                         answer,
                         after: error,
                         systemLife: current.configuration.cache.systemTimeToLive,
@@ -308,51 +310,51 @@ extension HTTPDNSResolver {
                 case .busy: break
                 }
             }
-            return landed
+            return completed
         }
-        guard var landed else { return }
-        if holdsForAllClients, landed.isCurrent, !landed.isDoubted, let answer = result.answer {
-            keepForAllClients(answer, key.withoutClientSubnet, &landed, jitter: jitter, by: current, at: now)
+        guard var completed else { return }
+        if holdsForAllClients, completed.isCurrent, !completed.isDoubted, let answer = result.answer {
+            keepForAllClients(answer, key.withoutClientSubnet, &completed, jitter: jitter, by: current, at: now)
         }
-        let doubted = landed.doubt.map { FlightResult.failure($0, sentAt: result.sentAt, skippedFallback: false) }
+        let doubted = completed.doubt.map { LookupResult.failure($0, sentAt: result.sentAt, skippedFallback: false) }
         let outcome = doubted ?? result
-        flightBudget.giveBack(1)
-        if case .answer = outcome, landed.isCurrent { noteUnsaved() }
-        report(landed, outcome, inquiry, isRefresh: isRefresh, at: now)
+        lookupBudget.giveBack(1)
+        if case .answer = outcome, completed.isCurrent { noteUnsaved() }
+        report(completed, outcome, lookup, isRefresh: isRefresh, at: now)
         // Before the waiters resume: the resolution tells them about that lookup.
-        askForLateFamily(landed, inquiry, at: now)
-        let delivery = delivery(of: outcome, landed.known, key)
-        for waiter in landed.waiters { waiter.deliver(delivery) }
+        askForLateFamily(completed, lookup, at: now)
+        let delivery = delivery(of: outcome, completed.known, key)
+        for waiter in completed.waiters { waiter.deliver(delivery) }
     }
 
     /// Queries a family again that had no answer in time, once. Requests begin without it, and can add it to their race
     /// (``completedResolution(for:)``).
-    private func askForLateFamily(_ landed: Landed, _ inquiry: UpstreamLookup, at now: MonotonicTime) {
-        guard landed.isCurrent, !inquiry.completesAnswer, inquiry.route?.usesHTTPSRecords != true,
-            let known = landed.known, known.isFamilyLate, known.familyFailures == 1, now < known.expiresAt
+    private func askForLateFamily(_ completed: CompletedLookup, _ lookup: UpstreamLookup, at now: MonotonicTime) {
+        guard completed.isCurrent, !lookup.completesAnswer, lookup.route?.usesHTTPSRecords != true,
+            let known = completed.known, known.isFamilyLate, known.familyFailures == 1, now < known.expiresAt
         else { return }
-        refresh(CachedAnswer(inquiry.key, CacheEntry(known)), inquiry, at: now)
+        refresh(CachedAnswer(lookup.key, CacheEntry(known)), lookup, at: now)
     }
 
     /// Caches an answer under the key without a client subnet, where queries with any client subnet find it.
     private func keepForAllClients(
         _ answer: KnownAnswer,
         _ key: CacheKey,
-        _ landed: inout Landed,
+        _ completed: inout CompletedLookup,
         jitter: Double,
         by settings: ResolvingSettings,
         at now: MonotonicTime
     ) {
-        let own = landed
-        landed = cache.shard(for: key).state.withLock { state in
-            var landed = own
-            landed.known = answer
-            guard let before = state.known(key, by: settings, at: now) else { return landed }
-            landed.before = before.answer
-            landed.change = state.table.update(key, at: now, epoch: settings.epoch) { entry in
-                landed.take(answer, into: &entry, jitter: jitter, at: now)
+        let own = completed
+        completed = cache.shard(for: key).state.withLock { state in
+            var completed = own
+            completed.known = answer
+            guard let before = state.known(key, by: settings, at: now) else { return completed }
+            completed.before = before.answer
+            completed.change = state.table.update(key, at: now, version: settings.version) { entry in
+                completed.take(answer, into: &entry, jitter: jitter, at: now)
             }
-            return landed
+            return completed
         }
     }
 
@@ -370,7 +372,7 @@ extension HTTPDNSResolver {
     }
 
     /// The remaining work of a completed lookup after the lock is released.
-    struct Landed {
+    struct CompletedLookup {
         var waiters: [OneShot<Delivery>]
         var isCurrent: Bool
         var change = AnswerTable.Change()
@@ -401,7 +403,7 @@ extension HTTPDNSResolver {
 
     /// Returns the result for the waiters: the answer as it was cached, which may have more addresses than the lookup
     /// returned.
-    private func delivery(of result: FlightResult, _ known: KnownAnswer?, _ key: CacheKey) -> Delivery {
+    private func delivery(of result: LookupResult, _ known: KnownAnswer?, _ key: CacheKey) -> Delivery {
         switch result {
         case .failure(let error, _, _), .busy(let error, _): .failed(error)
         case .answer(let answer), .fallback(let answer, _): .answer(CachedAnswer(key, CacheEntry(known ?? answer)))
@@ -411,11 +413,11 @@ extension HTTPDNSResolver {
 
 extension ResolvingSettings {
     /// Returns the result of a lookup as these settings, which may be newer than its own, allow it.
-    fileprivate func adopt(_ result: FlightResult, of inquiry: UpstreamLookup) -> FlightResult? {
-        if inquiry.settings === self { return result }
+    fileprivate func adopt(_ result: LookupResult, of lookup: UpstreamLookup) -> LookupResult? {
+        if lookup.settings === self { return result }
         return switch result {
-        case .answer(let answer): adopt(answer, for: inquiry.key).map { .answer($0) }
-        case .fallback(let answer, let error): adopt(answer, for: inquiry.key).map { .fallback($0, error) }
+        case .answer(let answer): adopt(answer, for: lookup.key).map { .answer($0) }
+        case .fallback(let answer, let error): adopt(answer, for: lookup.key).map { .fallback($0, error) }
         // A failure concerns the providers that were queried, and these may have changed.
         case .failure, .busy: nil
         }
@@ -423,7 +425,7 @@ extension ResolvingSettings {
 }
 
 /// The result of a lookup.
-enum FlightResult: Sendable {
+enum LookupResult: Sendable {
     /// A definite answer.
     case answer(KnownAnswer)
     /// The system resolver's answer, after all providers failed with the given error.
@@ -437,7 +439,7 @@ enum FlightResult: Sendable {
 }
 
 /// The task of a lookup.
-struct FlightWork: Sendable {
+struct LookupTask: Sendable {
     let task: Task<Void, Never>
     /// Delivered when the system resolver is to be queried now, for a route with the system resolver as fallback.
     let hurry: OneShot<Void>
@@ -446,7 +448,7 @@ struct FlightWork: Sendable {
     func cancel() { task.cancel() }
 }
 
-extension FlightResult {
+extension LookupResult {
     /// The answer, if there is one.
     var answer: KnownAnswer? {
         switch self {
@@ -457,7 +459,7 @@ extension FlightResult {
 }
 
 /// The number of lookups that may still be started, over all shards.
-final class FlightBudget: Sendable {
+final class LookupBudget: Sendable {
     private let left: Atomic<Int>
 
     init(_ maximum: Int) { left = Atomic(maximum) }

@@ -7,23 +7,23 @@ extension HTTPDNSResolver {
     /// Converts a provider's answer to a cacheable one, and follows the HTTPS records of its name if the route requires it.
     func followHTTPSRecords(
         of first: ProviderPool.Answer,
-        _ assignment: ProviderPool.PoolAttempt,
-        _ inquiry: UpstreamLookup
-    ) async -> FlightResult {
-        let plain = known(first, inquiry)
+        _ poolAttempt: ProviderPool.PoolAttempt,
+        _ lookup: UpstreamLookup
+    ) async -> LookupResult {
+        let plain = known(first, lookup)
         guard first.answer.httpsRecords != nil else { return .answer(plain) }
         var chance = Chance(random: random)
-        var selection = HTTPSRecordSelection(host: inquiry.host, families: inquiry.queried)
-        var actions = selection.received(first.answer, about: inquiry.host, using: &chance)
+        var selection = HTTPSRecordSelection(host: lookup.host, families: lookup.queried)
+        var actions = selection.received(first.answer, about: lookup.host, using: &chance)
         while true {
             var questions: [ProviderPool.PoolAttempt] = []
             for action in actions {
                 switch action {
-                case .done(.plain(.failed(let error))): return withoutHTTPSRecords(plain, error, inquiry)
-                case .done(let choice): return judged(merge(choice, into: plain, inquiry), inquiry)
+                case .done(.plain(.failed(let error))): return withoutHTTPSRecords(plain, error, lookup)
+                case .done(let choice): return judged(merge(choice, into: plain, lookup), lookup)
                 case .failed(let reason): return .answer(unavailable(reason, plain))
                 case .ask(let host, let families, let httpsRecords):
-                    var question = assignment
+                    var question = poolAttempt
                     question.query.host = host
                     question.query.families = families
                     question.query.wantsHTTPSRecords = httpsRecords
@@ -31,7 +31,7 @@ extension HTTPDNSResolver {
                     questions.append(question)
                 }
             }
-            let outcomes = questions.isEmpty ? [] : await ask(questions, of: inquiry.settings.team)
+            let outcomes = questions.isEmpty ? [] : await ask(questions, of: lookup.settings.pool)
             actions = []
             for (host, outcome) in outcomes {
                 switch outcome {
@@ -48,22 +48,22 @@ extension HTTPDNSResolver {
                 }
             }
             if actions.isEmpty { actions = selection.expired() }
-            if actions.isEmpty { return judged(plain, inquiry) }
+            if actions.isEmpty { return judged(plain, lookup) }
         }
     }
 
     /// Returns an answer as the result of a lookup: as a failure of its provider when the address policy refuses the
     /// addresses that the HTTPS records led to, and the name's own.
-    private func judged(_ answer: KnownAnswer, _ inquiry: UpstreamLookup) -> FlightResult {
+    private func judged(_ answer: KnownAnswer, _ lookup: UpstreamLookup) -> LookupResult {
         guard case .addresses(let own) = answer.content else { return .answer(answer) }
-        let refusal = inquiry.screen.refusal(
+        let refusal = lookup.screen.refusal(
             of: own + (answer.httpsRecords?.endpoints.map(\.address) ?? []),
             from: answer.origin.source,
             providerScope: answer.origin.providerScope,
             provider: answer.origin.provider
         )
         guard let refusal else { return .answer(answer) }
-        return failure(refusal.message, refusal: refusal, of: answer, inquiry)
+        return failure(refusal.message, refusal: refusal, of: answer, lookup)
     }
 
     /// Returns the failure of a provider whose answer leads nowhere.
@@ -71,8 +71,8 @@ extension HTTPDNSResolver {
         _ message: String,
         refusal: AddressRefusal.Summary? = nil,
         of answer: KnownAnswer,
-        _ inquiry: UpstreamLookup
-    ) -> FlightResult {
+        _ lookup: UpstreamLookup
+    ) -> LookupResult {
         var attempt = HTTPDNSResolver.ProviderAttempt(
             provider: answer.origin.provider ?? HTTPDNSResolver.ProviderAttempt.systemName,
             failure: message,
@@ -80,7 +80,7 @@ extension HTTPDNSResolver {
         )
         attempt.refusal = refusal
         return .failure(
-            .allFailed(inquiry, answer.failedAttempts + [attempt]),
+            .allFailed(lookup, answer.failedAttempts + [attempt]),
             sentAt: answer.sentAt,
             skippedFallback: false
         )
@@ -88,11 +88,11 @@ extension HTTPDNSResolver {
 
     private func ask(
         _ questions: [ProviderPool.PoolAttempt],
-        of team: ProviderPool
+        of pool: ProviderPool
     ) async -> [(HTTPDNSName, ProviderPool.Outcome)] {
         await withTaskGroup(of: (HTTPDNSName, ProviderPool.Outcome).self) { group in
             for question in questions {
-                group.addTask { (question.query.host, await team.ask(question)) }
+                group.addTask { (question.query.host, await pool.ask(question)) }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
@@ -101,19 +101,19 @@ extension HTTPDNSResolver {
     /// Returns the name's own addresses, when its HTTPS records could not be queried.
     ///
     /// Without addresses the result is indefinite: only the HTTPS records may lead to an address.
-    private func withoutHTTPSRecords(_ plain: KnownAnswer, _ error: HTTPDNSProviderError, _ inquiry: UpstreamLookup)
-        -> FlightResult
+    private func withoutHTTPSRecords(_ plain: KnownAnswer, _ error: HTTPDNSProviderError, _ lookup: UpstreamLookup)
+        -> LookupResult
     {
         guard case .addresses = plain.content else {
-            return failure("HTTPS records: \(error.message)", of: plain, inquiry)
+            return failure("HTTPS records: \(error.message)", of: plain, lookup)
         }
         var answer = plain
         answer.httpsRecordsFailed = true
         answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
-        return judged(answer, inquiry)
+        return judged(answer, lookup)
     }
 
-    private func merge(_ choice: HTTPSRecordChoice, into plain: KnownAnswer, _ inquiry: UpstreamLookup) -> KnownAnswer {
+    private func merge(_ choice: HTTPSRecordChoice, into plain: KnownAnswer, _ lookup: UpstreamLookup) -> KnownAnswer {
         var answer = plain
         switch choice {
         case .plain:
@@ -129,7 +129,7 @@ extension HTTPDNSResolver {
                     endpoints.append(endpoint)
                 }
             }
-            let life = Lifetimes.positive(candidates.timeToLive, within: inquiry.settings.configuration.cache)
+            let life = Lifetimes.positive(candidates.timeToLive, within: lookup.settings.configuration.cache)
             if case .nothing = answer.content {
                 answer.content = .addresses([])
             } else {

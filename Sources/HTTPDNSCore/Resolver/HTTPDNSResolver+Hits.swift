@@ -144,13 +144,13 @@ extension HTTPDNSResolver {
         let finding = CachedAnswer.find(known?.answer, orForAllClients: shared, at: now)
         switch finding {
         case .fresh(let answer):
-            if answer.isTooOld(for: query), mayAsk(inquiry(for: name, by: settings)) { return nil }
+            if answer.isTooOld(for: query), mayAsk(lookup(for: name, by: settings)) { return nil }
             if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
-                refresh(answer, inquiry(for: name, by: settings), at: now)
+                refresh(answer, lookup(for: name, by: settings), at: now)
             }
         case .stale(let answer, mayAsk: true):
-            let inquiry = inquiry(for: name, by: settings)
-            if mayAsk(inquiry) || inquiry.mayReplace(answer) { return nil }
+            let lookup = lookup(for: name, by: settings)
+            if mayAsk(lookup) || lookup.mayReplace(answer) { return nil }
         case .nothing: return nil
         case .stale, .backingOff: break
         }

@@ -19,21 +19,21 @@ extension HTTPDNSResolver {
                     by: settings
                 )
             else { continue }
-            let inquiry = inquiry(for: name, by: settings)
-            guard inquiry.systemOnlyReason == nil, let route = inquiry.route, !route.usesHTTPSRecords,
+            let lookup = lookup(for: name, by: settings)
+            guard lookup.systemOnlyReason == nil, let route = lookup.route, !route.usesHTTPSRecords,
                 case .providers(let names, _) = route.action, !names.isEmpty,
                 // While the providers are unreliable, the fallback is queried name by name.
-                !inquiry.hasFallback || inquiry.settings.team.reliance(on: names) != .none
+                !lookup.hasFallback || lookup.settings.pool.reliance(on: names) != .none
             else { continue }
             let key = Batch.Key(
                 pattern: route.pattern,
-                addressRules: inquiry.screen.routes.map { $0?.pattern },
-                families: inquiry.queried
+                addressRules: lookup.screen.routes.map { $0?.pattern },
+                families: lookup.queried
             )
-            batches[key, default: Batch(route: route, names: names)].inquiries.append(inquiry)
+            batches[key, default: Batch(route: route, names: names)].lookups.append(lookup)
         }
         await withTaskGroup(of: Void.self) { group in
-            for batch in batches.values where batch.inquiries.count > 1 {
+            for batch in batches.values where batch.lookups.count > 1 {
                 group.addTask { await self.ask(batch) }
             }
         }
@@ -58,7 +58,7 @@ extension HTTPDNSResolver {
 
         var route: HTTPDNSRoute
         var names: [String]
-        var inquiries: [UpstreamLookup] = []
+        var lookups: [UpstreamLookup] = []
     }
 
     /// Returns the error of resolving a name; nil for a success. After the batches it finds most answers in the cache.
@@ -79,36 +79,36 @@ extension HTTPDNSResolver {
 
     private func ask(_ batch: Batch) async {
         let now = fixed.timeSource.now()
-        var flights: [HTTPDNSName: (inquiry: UpstreamLookup, flight: AnswerCache.Flights.FlightID)] = [:]
-        for inquiry in batch.inquiries {
-            let flight = cache.shard(for: inquiry.key).state.withLock { state -> AnswerCache.Flights.FlightID? in
-                guard let known = state.known(inquiry.key, by: inquiry.settings, at: now) else { return nil }
+        var lookups: [HTTPDNSName: (lookup: UpstreamLookup, lookupID: AnswerCache.Lookups.LookupID)] = [:]
+        for lookup in batch.lookups {
+            let lookupID = cache.shard(for: lookup.key).state.withLock { state -> AnswerCache.Lookups.LookupID? in
+                guard let known = state.known(lookup.key, by: lookup.settings, at: now) else { return nil }
                 if let answer = known.answer, !answer.isSpent(at: now) { return nil }
-                let epoch = inquiry.settings.epoch
-                return state.flights.open(
-                    inquiry.key,
-                    epoch: epoch,
+                let version = lookup.settings.version
+                return state.lookups.open(
+                    lookup.key,
+                    version: version,
                     inBatch: true,
                     at: now,
-                    mayStart: flightBudget.take
+                    mayStart: lookupBudget.take
                 )
             }
-            if let flight { flights[inquiry.host] = (inquiry, flight) }
+            if let lookupID { lookups[lookup.host] = (lookup, lookupID) }
         }
-        guard let any = flights.values.first else { return }
-        let settings = any.inquiry.settings
+        guard let any = lookups.values.first else { return }
+        let settings = any.lookup.settings
         let limit = settings.configuration.timeLimit
         let deadline = now + limit
         // As for a single name, the system resolver gets its share of the time after the providers.
-        let share = any.inquiry.hasFallback ? systemShare(of: limit, beside: batch.names) : .zero
-        let assignment = assignment(any.inquiry, batch.route, batch.names, until: deadline - share)
-        let opened = flights
-        await settings.team.ask(assignment, batch: Array(opened.keys)) { [self] host, outcome in
-            guard let (inquiry, flight) = opened[host] else { return }
+        let share = any.lookup.hasFallback ? systemShare(of: limit, beside: batch.names) : .zero
+        let poolAttempt = poolAttempt(any.lookup, batch.route, batch.names, until: deadline - share)
+        let opened = lookups
+        await settings.pool.ask(poolAttempt, batch: Array(opened.keys)) { [self] host, outcome in
+            guard let (lookup, lookupID) = opened[host] else { return }
             switch outcome {
-            case .answered(let answer): land(.answer(known(answer, inquiry)), inquiry, flight, isRefresh: false)
-            case .denied(let denial): leaveBatch(inquiry, flight, until: deadline, denial)
-            case .left: leaveBatch(inquiry, flight, until: deadline)
+            case .answered(let answer): complete(.answer(known(answer, lookup)), lookup, lookupID, isRefresh: false)
+            case .denied(let denial): leaveBatch(lookup, lookupID, until: deadline, denial)
+            case .left: leaveBatch(lookup, lookupID, until: deadline)
             }
         }
     }
@@ -116,61 +116,61 @@ extension HTTPDNSResolver {
     /// Gives a lookup a query of its own, since its batch brought no final answer, unless one was started before. A lookup that
     /// nobody waits for ends when the call is canceled.
     private func leaveBatch(
-        _ inquiry: UpstreamLookup,
-        _ flight: AnswerCache.Flights.FlightID,
+        _ lookup: UpstreamLookup,
+        _ lookupID: AnswerCache.Lookups.LookupID,
         until deadline: MonotonicTime,
         _ denial: ProviderPool.Answer? = nil
     ) {
         let isWanted = !Task.isCancelled
-        let (begins, ends) = cache.shard(for: inquiry.key).state.withLock { state -> (Bool, Bool) in
-            if state.flights.isBegun(flight) { return (false, false) }
-            if isWanted || state.flights.hasWaiters(flight) { return (state.flights.begin(flight), false) }
-            return (false, state.flights.land(flight) != nil)
+        let (begins, ends) = cache.shard(for: lookup.key).state.withLock { state -> (Bool, Bool) in
+            if state.lookups.isBegun(lookupID) { return (false, false) }
+            if isWanted || state.lookups.hasWaiters(lookupID) { return (state.lookups.begin(lookupID), false) }
+            return (false, state.lookups.complete(lookupID) != nil)
         }
-        if begins { start(inquiry, flight, until: deadline, denial: denial) }
-        if ends { flightBudget.giveBack(1) }
+        if begins { start(lookup, lookupID, until: deadline, denial: denial) }
+        if ends { lookupBudget.giveBack(1) }
     }
 }
 
 extension HTTPDNSResolver {
     /// Refreshes an answer in use. Until its lifetime is nearly over, only its missing families are queried.
-    func refresh(_ answer: CachedAnswer, _ inquiry: UpstreamLookup, at now: MonotonicTime) {
-        var inquiry = inquiry
+    func refresh(_ answer: CachedAnswer, _ lookup: UpstreamLookup, at now: MonotonicTime) {
+        var lookup = lookup
         let failed = answer.header.details?.failedFamilies ?? []
         let life = answer.expiresAt - answer.sentAt
-        if !failed.isEmpty, inquiry.route?.usesHTTPSRecords != true,
+        if !failed.isEmpty, lookup.route?.usesHTTPSRecords != true,
             now < answer.expiresAt - Lifetimes.refreshWindow(of: life) * (1 + Lifetimes.refreshJitter)
         {
-            inquiry.queried.formIntersection(failed)
-            inquiry.completesAnswer = true
-            if inquiry.queried.isEmpty { return }
+            lookup.queried.formIntersection(failed)
+            lookup.completesAnswer = true
+            if lookup.queried.isEmpty { return }
         }
-        refresh(inquiry)
+        refresh(lookup)
     }
 
     /// Refreshes an answer in the background, unless a lookup is in flight already or no source may be queried.
     /// - Returns: Whether a refresh was started.
     @discardableResult
-    func refresh(_ inquiry: UpstreamLookup) -> Bool {
-        guard mayAsk(inquiry) else { return false }
+    func refresh(_ lookup: UpstreamLookup) -> Bool {
+        guard mayAsk(lookup) else { return false }
         let now = fixed.timeSource.now()
-        let flight = cache.shard(for: inquiry.key).state.withLock { state in
-            state.flights.open(
-                inquiry.key,
-                epoch: inquiry.settings.epoch,
+        let lookupID = cache.shard(for: lookup.key).state.withLock { state in
+            state.lookups.open(
+                lookup.key,
+                version: lookup.settings.version,
                 onOwnThreads: CallWork.executor != nil,
-                isPartial: inquiry.completesAnswer,
+                isPartial: lookup.completesAnswer,
                 at: now,
-                mayStart: flightBudget.take
+                mayStart: lookupBudget.take
             )
         }
-        guard let flight else { return false }
+        guard let lookupID else { return false }
         counting.count(.refreshStarted)
         observation.tell(.refreshStarted) { event in
-            event.host = inquiry.host
-            event.route = inquiry.route?.pattern.description
+            event.host = lookup.host
+            event.route = lookup.route?.pattern.description
         }
-        start(inquiry, flight, isRefresh: true)
+        start(lookup, lookupID, isRefresh: true)
         return true
     }
 
@@ -192,18 +192,18 @@ extension HTTPDNSResolver {
                 guard wanted?.contains(key.host) ?? true else { continue }
                 guard asked < limit else { return (asked, true) }
                 let systemOnly: SystemOnlyReason? = key.isSystemOnly ? .request : nil
-                if refresh(inquiry(about: key, systemOnly: systemOnly, by: settings)) { asked += 1 }
+                if refresh(lookup(about: key, systemOnly: systemOnly, by: settings)) { asked += 1 }
             }
         }
         return (asked, false)
     }
 
     /// Returns whether a lookup can succeed now: not while all providers of the route are in back-off after failures.
-    func mayAsk(_ inquiry: UpstreamLookup) -> Bool {
-        guard case .providers(let names, _) = inquiry.route?.action, inquiry.systemOnlyReason == nil, !names.isEmpty
+    func mayAsk(_ lookup: UpstreamLookup) -> Bool {
+        guard case .providers(let names, _) = lookup.route?.action, lookup.systemOnlyReason == nil, !names.isEmpty
         else {
             return true
         }
-        return inquiry.settings.team.mayAsk(names)
+        return lookup.settings.pool.mayAsk(names)
     }
 }

@@ -76,7 +76,7 @@ extension HTTPDNSResolver {
                     replacing: present.resolving,
                     counting: counting
                 ) {
-                    HTTPDNSResolver.team($0, $1, replacing: $2, observer: attemptObserver, random: random)
+                    HTTPDNSResolver.pool($0, $1, replacing: $2, observer: attemptObserver, random: random)
                 }
             let mappings: HTTPDNSMappings
             do {
@@ -110,7 +110,7 @@ extension HTTPDNSResolver {
         let providers = resolving.configuration.providers.filter {
             ($0 as? any AccountHolding)?.retryRefusedAccount() ?? false
         }
-        resolving.team.endRests(of: providers.map(\.name))
+        resolving.pool.endRests(of: providers.map(\.name))
     }
 
     /// Makes the kill switch follow the file settings in use. Of several concurrent reloads the last one in place decides,
@@ -133,13 +133,13 @@ extension HTTPDNSResolver {
             for lease in gone { lease.retire() }
             let names = Set(new.leases.map(\.provider.name))
             attemptObserver.forget(gone.map(\.provider.name).filter { !names.contains($0) })
-            retired.add(team: new.team === old.team ? nil : old.team, leases: gone)
-            if new.epoch % ResolvingSettings.epochsPerClearing == 0 { removeAllCached() }
+            retired.add(pool: new.pool === old.pool ? nil : old.pool, leases: gone)
+            if new.version % ResolvingSettings.versionsPerClearing == 0 { removeAllCached() }
         }
         observation.tell(.reloaded) { $0.count = Int(clamping: next.mappings.generation) }
         // A shutdown in between did not know these providers.
         guard live.isClosed else { return }
-        new.team.shutdown()
+        new.pool.shutdown()
         Task.detached { for lease in new.leases { await lease.end() } }
     }
 }

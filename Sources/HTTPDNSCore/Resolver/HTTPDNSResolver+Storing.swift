@@ -69,7 +69,7 @@ extension HTTPDNSResolver {
         // Oldest first, so that the newest are the last to be evicted from a cache that is too small for all.
         for resolution in stored.reversed() {
             guard let (key, answer) = restored(resolution, by: settings, wallNow: wallNow, now: now) else { continue }
-            cache.restore(answer, for: key, at: now, epoch: settings.epoch)
+            cache.restore(answer, for: key, at: now, version: settings.version)
             count += 1
         }
         if count > 0 {

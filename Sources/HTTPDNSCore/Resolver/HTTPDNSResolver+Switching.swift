@@ -23,11 +23,11 @@ extension HTTPDNSResolver {
         let hasVia = settings.mappings.index.hasVia
         for shard in cache.shards {
             let (count, waiters, work) = shard.state.withLock { state in
-                var ended = state.flights.removeAll { !$0.isSystemOnly && isOff($0.host, by: settings) }
-                if hasVia { ended.waiters += state.flights.waiters { !$0.isSystemOnly } }
+                var ended = state.lookups.removeAll { !$0.isSystemOnly && isOff($0.host, by: settings) }
+                if hasVia { ended.waiters += state.lookups.waiters { !$0.isSystemOnly } }
                 return ended
             }
-            flightBudget.giveBack(count)
+            lookupBudget.giveBack(count)
             for waiter in waiters { waiter.deliver(.switchedOff) }
             for task in work { task.cancel() }
         }
@@ -99,18 +99,19 @@ extension HTTPDNSResolver {
 
     private func lookUpAhead(_ name: CacheKey, by settings: LiveSettings) async {
         let key = CacheKey(name.host, families: name.families, isSystemOnly: true)
-        let inquiry = inquiry(about: key, systemOnly: .switchedOff, by: settings.resolving)
+        let lookup = lookup(about: key, systemOnly: .switchedOff, by: settings.resolving)
         let waiter = OneShot<Delivery>()
         let now = fixed.timeSource.now()
-        let place = cache.shard(for: key).state.withLock { state -> (seat: AnswerCache.Flights.Seat, starts: Bool)? in
+        let place = cache.shard(for: key).state.withLock {
+            state -> (entry: AnswerCache.Lookups.WaiterEntry, starts: Bool)? in
             guard let known = state.known(key, by: settings.resolving, at: now) else { return nil }
             if let answer = known.answer, !answer.isSpent(at: now) { return nil }
-            let epoch = settings.resolving.epoch
-            guard !state.flights.isOutdated(key, epoch: epoch) else { return nil }
-            return state.flights.join(key, waiter, epoch: epoch, at: now, mayStart: flightBudget.take)
+            let version = settings.resolving.version
+            guard !state.lookups.isOutdated(key, version: version) else { return nil }
+            return state.lookups.join(key, waiter, version: version, at: now, mayStart: lookupBudget.take)
         }
         guard let place else { return }
-        if place.starts { start(inquiry, place.seat.flight) }
+        if place.starts { start(lookup, place.entry.lookupID) }
         if live.isClosed { waiter.deliver(.shutDown) }
         // A lookup always ends within the resolver's limit.
         _ = await waiter.value()

@@ -24,7 +24,7 @@ public final class HTTPDNSResolver: Sendable {
     let systemResolver: any SystemResolving
     let random: @Sendable (UInt64) -> UInt64
     let cache: AnswerCache
-    let flightBudget: FlightBudget
+    let lookupBudget: LookupBudget
     let shadows: ShadowComparisons
     /// The position of this process in rollouts by process.
     let rolloutPlace: UInt64
@@ -52,7 +52,7 @@ public final class HTTPDNSResolver: Sendable {
     /// The maximum number of concurrent lookups.
     ///
     /// It is far more than a service needs, and a few dozen megabytes at most when an attacker chooses the names.
-    package static let maximumFlights = 16_384
+    package static let maximumLookups = 16_384
 
     /// Creates a resolver. No lookup starts before ``start()`` or the first query.
     /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, two providers have the same
@@ -71,7 +71,7 @@ public final class HTTPDNSResolver: Sendable {
         _ configuration: HTTPDNSResolver.Configuration,
         isEnabled: Bool = true,
         systemResolver: (any SystemResolving)? = nil,
-        maximumFlights: Int = HTTPDNSResolver.maximumFlights,
+        maximumLookups: Int = HTTPDNSResolver.maximumLookups,
         random: @escaping @Sendable (UInt64) -> UInt64 = { UInt64.random(in: 0..<$0) }
     ) throws(HTTPDNSResolver.ConfigurationError) {
         let timeSource = configuration.timeSource
@@ -87,7 +87,7 @@ public final class HTTPDNSResolver: Sendable {
             replacing: nil,
             counting: observation.counting
         ) {
-            HTTPDNSResolver.team($0, $1, replacing: $2, observer: observer, random: random)
+            HTTPDNSResolver.pool($0, $1, replacing: $2, observer: observer, random: random)
         }
         let mappings = try HTTPDNSMappings(settings: configuration)
         live = LiveSettingsBox(LiveSettings(mappings: mappings, resolving: settings))
@@ -106,7 +106,7 @@ public final class HTTPDNSResolver: Sendable {
             ?? configuration.snapshotPath.map { HTTPDNSDiskStore(path: $0, wallClock: configuration.wallClock) }
         isStarted = Atomic(store == nil && configuration.preresolve.isEmpty)
         cache = AnswerCache(entries: configuration.cache.entries, bytes: configuration.cache.bytes.bytes)
-        flightBudget = FlightBudget(maximumFlights)
+        lookupBudget = LookupBudget(maximumLookups)
         directory.add(settings.configuration.providers)
         killSwitch.setFile(settings.switchedOff)
         killSwitch.onChange { [weak self, observation] change in
@@ -196,14 +196,14 @@ public final class HTTPDNSResolver: Sendable {
     public func shutdown() async {
         live.close()
         for shard in cache.shards {
-            let (_, waiters, work) = shard.state.withLock { $0.flights.removeAll() }
+            let (_, waiters, work) = shard.state.withLock { $0.lookups.removeAll() }
             for waiter in waiters { waiter.deliver(.shutDown) }
             for task in work { task.cancel() }
         }
         let settings = live.current.resolving
         // Providers that a reload took out of use may still serve lookups that began before it.
         let leases = settings.leases + retired.leases
-        for team in [settings.team] + retired.teams { team.shutdown() }
+        for pool in [settings.pool] + retired.pools { pool.shutdown() }
         saver.withLock { $0 }?.cancel()
         await saveLast()
         await withTaskGroup(of: Void.self) { group in
@@ -213,7 +213,7 @@ public final class HTTPDNSResolver: Sendable {
     }
 
     /// The health of each provider, in the order of the settings.
-    public var providerHealth: [HTTPDNSResolver.Status.Provider] { live.current.resolving.team.health }
+    public var providerHealth: [HTTPDNSResolver.Status.Provider] { live.current.resolving.pool.health }
 
     /// Checks that the resolver is running.
     /// - Throws: ``HTTPDNSResolver/Error`` after ``shutdown()``.
@@ -223,7 +223,7 @@ public final class HTTPDNSResolver: Sendable {
 }
 
 extension HTTPDNSResolver {
-    static func team(
+    static func pool(
         _ leases: [ProviderLease],
         _ configuration: HTTPDNSResolver.Configuration,
         replacing previous: ProviderPool?,

@@ -17,7 +17,7 @@ final class LiveSettings: Sendable {
     }
 
     var word: PackedSettingsVersion {
-        PackedSettingsVersion(generation: mappings.generation, epoch: resolving.epoch)
+        PackedSettingsVersion(generation: mappings.generation, version: resolving.version)
     }
 }
 
@@ -29,12 +29,12 @@ struct PackedSettingsVersion: Sendable, Equatable {
     init(bits: UInt64) { self.bits = bits }
 
     /// - Parameter generation: The generation, of which 46 bits are kept: enough for a change each microsecond for two years.
-    init(generation: UInt64, epoch: UInt16) {
-        bits = generation << 18 | UInt64(epoch) << 2
+    init(generation: UInt64, version: UInt16) {
+        bits = generation << 18 | UInt64(version) << 2
     }
 
     var generation: UInt64 { bits >> 18 }
-    var epoch: UInt16 { UInt16(truncatingIfNeeded: bits >> 2) }
+    var version: UInt16 { UInt16(truncatingIfNeeded: bits >> 2) }
 }
 
 /// The version of the settings under which a cached answer alone decides the queries for its key.

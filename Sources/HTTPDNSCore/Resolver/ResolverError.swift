@@ -175,11 +175,11 @@ extension HTTPDNSResolver.Error {
     }
 
     /// Returns the error for a name that the system resolver, its only source, does not know.
-    static func unknownToSystem(_ inquiry: UpstreamLookup) -> HTTPDNSResolver.Error {
-        let host = inquiry.host
+    static func unknownToSystem(_ lookup: UpstreamLookup) -> HTTPDNSResolver.Error {
+        let host = lookup.host
         let unknown = "the system resolver does not know \(host)"
         let (message, hint): (String, String) =
-            switch inquiry.systemOnlyReason {
+            switch lookup.systemOnlyReason {
             case .internalName where host.isSingleLabel:
                 ("not asked: single-label names go to no provider; \(unknown)", "add a mapping or route")
             case .internalName:
@@ -205,10 +205,10 @@ extension HTTPDNSResolver.Error {
     }
 
     /// Returns the error after every queried source failed: `policyRefused` if one of them had addresses.
-    static func allFailed(_ inquiry: UpstreamLookup, _ attempts: [HTTPDNSResolver.ProviderAttempt])
+    static func allFailed(_ lookup: UpstreamLookup, _ attempts: [HTTPDNSResolver.ProviderAttempt])
         -> HTTPDNSResolver.Error
     {
-        let host = inquiry.host
+        let host = lookup.host
         let refusals = attempts.compactMap(\.refusal)
         if !refusals.isEmpty { return .policyRefused(.joined(refusals), host: host.description, attempts: attempts) }
         if attempts.allSatisfy({ $0.provider == HTTPDNSResolver.ProviderAttempt.systemName }) {

@@ -17,18 +17,18 @@ final class ResolvingSettings: Sendable {
     let number = ResolvingSettings.lastNumber.add(1, ordering: .relaxed).newValue
     /// A version that distinguishes settings cheaply: cached answers are known to be usable under one version. See
     /// ``isNewer(_:than:)``.
-    let epoch: UInt16
+    let version: UInt16
     /// The settings as given, with the providers in use.
     let configuration: HTTPDNSResolver.Configuration
     /// Whether the file has everything switched on.
     let isEnabled: Bool
     let routes: RouteTable
     let origins: AnswerOrigins
-    let team: ProviderPool
+    let pool: ProviderPool
     let leases: [ProviderLease]
 
     /// The number of changes after which the cache is cleared, so that no answer survives until its version is used again.
-    static let epochsPerClearing: UInt16 = 0x4000
+    static let versionsPerClearing: UInt16 = 0x4000
 
     /// - Parameters:
     ///   - previous: The settings that these replace.
@@ -40,7 +40,7 @@ final class ResolvingSettings: Sendable {
         isEnabled: Bool,
         replacing previous: ResolvingSettings?,
         counting: ResolverCounting,
-        makeTeam: ([ProviderLease], HTTPDNSResolver.Configuration, ProviderPool?) -> ProviderPool
+        makePool: ([ProviderLease], HTTPDNSResolver.Configuration, ProviderPool?) -> ProviderPool
     ) throws(HTTPDNSResolver.ConfigurationError) {
         if let fault = given.fault { throw HTTPDNSResolver.ConfigurationError(message: fault) }
         var leases: [ProviderLease] = []
@@ -68,11 +68,11 @@ final class ResolvingSettings: Sendable {
         )
         if let previous, previous.leases.elementsEqual(leases, by: ===), previous.configuration.asks(as: configuration)
         {
-            team = previous.team
+            pool = previous.pool
         } else {
-            team = makeTeam(leases, configuration, previous?.team)
+            pool = makePool(leases, configuration, previous?.pool)
         }
-        epoch = previous.map { $0.epoch &+ 1 } ?? 0
+        version = previous.map { $0.version &+ 1 } ?? 0
         self.isEnabled = isEnabled
         self.configuration = configuration
         self.leases = leases
@@ -103,7 +103,7 @@ final class ResolvingSettings: Sendable {
     }
 
     /// Versions wrap around, as serial numbers in RFC 1982.
-    static func isNewer(_ epoch: UInt16, than other: UInt16) -> Bool { Int16(bitPattern: epoch &- other) > 0 }
+    static func isNewer(_ version: UInt16, than other: UInt16) -> Bool { Int16(bitPattern: version &- other) > 0 }
 }
 
 extension HTTPDNSResolver.Configuration {

@@ -118,25 +118,25 @@ extension HTTPDNSResolver {
     /// switched off meanwhile is not compared.
     func compare(_ name: CacheLookup, withSystem system: ShadowWord, by settings: LiveSettings) {
         guard let key = name.shadow, mayCompare([name.host, key.host]) else { return }
-        var inquiry = inquiry(about: key, systemOnly: nil, by: settings.resolving)
-        guard case .providers(let names, _) = inquiry.route?.action, !names.isEmpty else { return }
+        var lookup = lookup(about: key, systemOnly: nil, by: settings.resolving)
+        guard case .providers(let names, _) = lookup.route?.action, !names.isEmpty else { return }
         // Families that providers are not queried for are not compared.
-        let system = system.limited(to: inquiry.queried)
+        let system = system.limited(to: lookup.queried)
         // The system resolver's answer is already known.
-        inquiry.route?.action = .providers(names, fallback: .off)
+        lookup.route?.action = .providers(names, fallback: .off)
         let now = fixed.timeSource.coarseNow()
         let known = cache.shard(for: key).state.withLock { $0.known(key, by: settings.resolving, at: now) }
         switch known?.answer?.find(at: now) ?? .nothing {
         case .fresh(let answer):
             if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
-                refresh(answer, inquiry, at: now)
+                refresh(answer, lookup, at: now)
             }
-            shadows.count(key.host, system: system, providers: word(of: answer, inquiry))
+            shadows.count(key.host, system: system, providers: word(of: answer, lookup))
         case .backingOff, .stale(_, mayAsk: false):
             shadows.count(key.host, system: system, providers: .failed)
         case .stale(_, mayAsk: true), .nothing:
             guard shadows.wait(key, system) else { return }
-            let asked = inquiry
+            let asked = lookup
             // A detached task, because it is no part of the request: it has neither its priority nor its end.
             Task.detached { [self, hosts = [name.host, key.host]] in
                 shadows.finish(key, mayCompare(hosts) ? await providersWord(asked) : .failed)
@@ -152,34 +152,34 @@ extension HTTPDNSResolver {
     }
 
     /// Returns the answer of a route's providers for a name, through cache and lookups as for a request.
-    private func providersWord(_ inquiry: UpstreamLookup) async -> ShadowWord {
-        guard mayAsk(inquiry) else { return .failed }
+    private func providersWord(_ lookup: UpstreamLookup) async -> ShadowWord {
+        guard mayAsk(lookup) else { return .failed }
         let now = fixed.timeSource.now()
         let waiter = OneShot<Delivery>()
-        let (fresh, place): (CachedAnswer?, (seat: AnswerCache.Flights.Seat, starts: Bool)?) =
-            cache.shard(for: inquiry.key).state.withLock { state in
-                let known = state.known(inquiry.key, by: inquiry.settings, at: now)
+        let (fresh, place): (CachedAnswer?, (entry: AnswerCache.Lookups.WaiterEntry, starts: Bool)?) =
+            cache.shard(for: lookup.key).state.withLock { state in
+                let known = state.known(lookup.key, by: lookup.settings, at: now)
                 if case .fresh(let answer)? = known?.answer?.find(at: now) { return (answer, nil) }
-                let epoch = inquiry.settings.epoch
-                guard known != nil, !state.flights.isOutdated(inquiry.key, epoch: epoch) else { return (nil, nil) }
+                let version = lookup.settings.version
+                guard known != nil, !state.lookups.isOutdated(lookup.key, version: version) else { return (nil, nil) }
                 return (
-                    nil, state.flights.join(inquiry.key, waiter, epoch: epoch, at: now, mayStart: flightBudget.take)
+                    nil, state.lookups.join(lookup.key, waiter, version: version, at: now, mayStart: lookupBudget.take)
                 )
             }
-        if let fresh { return word(of: fresh, inquiry) }
+        if let fresh { return word(of: fresh, lookup) }
         guard let place else { return .failed }
-        if place.starts { start(inquiry, place.seat.flight) }
+        if place.starts { start(lookup, place.entry.lookupID) }
         if live.isClosed { waiter.deliver(.shutDown) }
         // A lookup always ends within the resolver's limit.
         guard case .answer(let answer) = await waiter.value() else { return .failed }
-        return word(of: answer, inquiry)
+        return word(of: answer, lookup)
     }
 
     /// Returns the usable addresses of an answer. An answer without usable addresses counts as one without addresses.
-    private func word(of answer: CachedAnswer, _ inquiry: UpstreamLookup) -> ShadowWord {
+    private func word(of answer: CachedAnswer, _ lookup: UpstreamLookup) -> ShadowWord {
         guard let origin = answer.origin, origin.source == .provider else { return .failed }
         guard answer.kind == .addresses else { return .nothing }
-        let screen = inquiry.screen
+        let screen = lookup.screen
         let addresses = answer.endpoints(port: ServiceRoute.port).map(\.address).filter { address in
             screen.reason(
                 of: address,

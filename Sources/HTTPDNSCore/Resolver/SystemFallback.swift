@@ -21,18 +21,18 @@ struct SystemFallback: Sendable {
         case providers(ProviderPool.Outcome)
         /// The providers' share of the time is over.
         case due
-        case system(FlightResult?)
+        case system(LookupResult?)
     }
 
     let resolver: HTTPDNSResolver
-    let inquiry: UpstreamLookup
-    let assignment: ProviderPool.PoolAttempt
+    let lookup: UpstreamLookup
+    let poolAttempt: ProviderPool.PoolAttempt
     let started: MonotonicTime
     let deadline: MonotonicTime
     /// The minimum time for the system resolver.
     let share: Duration
 
-    private var team: ProviderPool { inquiry.settings.team }
+    private var pool: ProviderPool { lookup.settings.pool }
     private var clock: any TimeSource { resolver.fixed.timeSource }
 
     /// The state of the lookup.
@@ -43,7 +43,7 @@ struct SystemFallback: Sendable {
         var attempts: [HTTPDNSResolver.ProviderAttempt]?
         var isTimeout = false
         /// The system resolver's result, when it has no address.
-        var system: FlightResult?
+        var system: LookupResult?
 
         func cancel() {
             asking?.task.cancel()
@@ -57,32 +57,32 @@ struct SystemFallback: Sendable {
     /// thread, and not when this task has its next turn.
     /// - Parameter hurry: Delivered by a caller whose limit is half over.
     /// - Returns: Nil when the task was canceled.
-    func run(_ hurry: OneShot<Void>) async -> FlightResult? {
+    func run(_ hurry: OneShot<Void>) async -> LookupResult? {
         let asked = Lock<ProviderPool.Question?>(nil)
         return await withTaskCancellationHandler {
             await run(hurry, asked)
         } onCancel: {
-            if let question = asked.withLock({ $0 }) { team.leave(question) }
+            if let question = asked.withLock({ $0 }) { pool.leave(question) }
         }
     }
 
-    private func run(_ hurry: OneShot<Void>, _ asked: borrowing Lock<ProviderPool.Question?>) async -> FlightResult? {
+    private func run(_ hurry: OneShot<Void>, _ asked: borrowing Lock<ProviderPool.Question?>) async -> LookupResult? {
         let (events, feed) = AsyncStream<Event>.makeStream()
         // Its only waiter is the task below, which must not be left waiting.
         defer { hurry.deliver(()) }
         if Task.isCancelled { return nil }
         var progress = Progress()
-        let reliance = team.reliance(on: assignment.providers)
+        let reliance = pool.reliance(on: poolAttempt.providers)
         var timer: Task<Void, Never>?
         defer { timer?.cancel() }
         if reliance == .none {
-            team.probe(assignment)
+            pool.probe(poolAttempt)
             if mustSkipFallback {
-                return skippedFallback(team.attempts(withoutAnswerFrom: assignment.providers, since: started))
+                return skippedFallback(pool.attempts(withoutAnswerFrom: poolAttempt.providers, since: started))
             }
             progress.lookingUp = lookUp(feed)
         } else {
-            progress.asking = ask(until: assignment.deadline, feed, asked)
+            progress.asking = ask(until: poolAttempt.deadline, feed, asked)
             if case .suspect(let delay) = reliance { timer = alarm(at: started + delay, hurry) }
             CallWork.detached {
                 await hurry.value()
@@ -95,9 +95,9 @@ struct SystemFallback: Sendable {
                 if progress.lookingUp == nil, !mustSkipFallback { progress.lookingUp = lookUp(feed) }
             case .providers(.answered(let answer)):
                 progress.lookingUp?.cancel()
-                var assignment = assignment
-                assignment.deadline = deadline
-                return await resolver.followHTTPSRecords(of: answer, assignment, inquiry)
+                var poolAttempt = poolAttempt
+                poolAttempt.deadline = deadline
+                return await resolver.followHTTPSRecords(of: answer, poolAttempt, lookup)
             case .providers(.canceled):
                 progress.cancel()
                 return nil
@@ -113,12 +113,12 @@ struct SystemFallback: Sendable {
                 return nil
             case .system(let result?):
                 if case .answer(let answer) = result, case .addresses = answer.content {
-                    if let asking = progress.asking { team.settle(asking.question) }
+                    if let asking = progress.asking { pool.settle(asking.question) }
                     let attempts = progress.attempts
                     return resolver.fallBack(
                         to: answer,
-                        inquiry,
-                        attempts ?? team.attempts(withoutAnswerFrom: assignment.providers, since: started)
+                        lookup,
+                        attempts ?? pool.attempts(withoutAnswerFrom: poolAttempt.providers, since: started)
                     )
                 }
                 progress.system = result
@@ -140,13 +140,13 @@ struct SystemFallback: Sendable {
         _ feed: AsyncStream<Event>.Continuation,
         _ asked: borrowing Lock<ProviderPool.Question?>
     ) -> (question: ProviderPool.Question, task: Task<Void, Never>) {
-        var assignment = assignment
-        assignment.deadline = deadline
-        let question = team.begin(assignment)
+        var poolAttempt = poolAttempt
+        poolAttempt.deadline = deadline
+        let question = pool.begin(poolAttempt)
         asked.withLock { $0 = question }
-        if Task.isCancelled { team.leave(question) }
-        let task = CallWork.detached { [team] in
-            _ = feed.yield(.providers(await team.outcome(of: question)))
+        if Task.isCancelled { pool.leave(question) }
+        let task = CallWork.detached { [pool] in
+            _ = feed.yield(.providers(await pool.outcome(of: question)))
         }
         return (question, task)
     }
@@ -154,32 +154,32 @@ struct SystemFallback: Sendable {
     private func lookUp(_ feed: AsyncStream<Event>.Continuation) -> Task<Void, Never> {
         CallWork.detached {
             let end = max(deadline, clock.now() + share)
-            feed.yield(.system(await resolver.askSystem(inquiry, until: end)))
+            feed.yield(.system(await resolver.askSystem(lookup, until: end)))
         }
     }
 
     private func alarm(at time: MonotonicTime, _ hurry: OneShot<Void>) -> Task<Void, Never> {
-        CallWork.detached { [clock, team, assignment] in
+        CallWork.detached { [clock, pool, poolAttempt] in
             guard (try? await clock.sleep(until: time)) != nil else { return }
-            if team.reliance(on: assignment.providers) != .healthy { hurry.deliver(()) }
+            if pool.reliance(on: poolAttempt.providers) != .healthy { hurry.deliver(()) }
         }
     }
 
     /// The system's own expired answer is worth no more than a new one.
-    private var mustSkipFallback: Bool { resolver.hasAnswer(inquiry, of: .provider, at: clock.now()) }
+    private var mustSkipFallback: Bool { resolver.hasAnswer(lookup, of: .provider, at: clock.now()) }
 
-    private func skippedFallback(_ attempts: [HTTPDNSResolver.ProviderAttempt]) -> FlightResult {
-        .failure(.allFailed(inquiry, attempts), sentAt: started, skippedFallback: true)
+    private func skippedFallback(_ attempts: [HTTPDNSResolver.ProviderAttempt]) -> LookupResult {
+        .failure(.allFailed(lookup, attempts), sentAt: started, skippedFallback: true)
     }
 
     /// Providers and system resolver have failed.
-    private func failure(_ progress: Progress) -> FlightResult? {
+    private func failure(_ progress: Progress) -> LookupResult? {
         let attempts = progress.attempts ?? []
         switch progress.system {
-        case .answer(let answer): return resolver.fallBack(to: answer, inquiry, attempts)
+        case .answer(let answer): return resolver.fallBack(to: answer, lookup, attempts)
         case .failure(let error, let sentAt, _):
-            return .failure(error.after(attempts, inquiry), sentAt: sentAt, skippedFallback: false)
-        case .busy(let error, let sentAt): return .busy(error.after(attempts, inquiry), sentAt: sentAt)
+            return .failure(error.after(attempts, lookup), sentAt: sentAt, skippedFallback: false)
+        case .busy(let error, let sentAt): return .busy(error.after(attempts, lookup), sentAt: sentAt)
         case .fallback, nil: return nil
         }
     }
@@ -188,39 +188,39 @@ struct SystemFallback: Sendable {
 extension HTTPDNSResolver {
     /// Queries the system resolver.
     /// - Returns: A definite answer or a failure; nil when the lookup was canceled.
-    func askSystem(_ inquiry: UpstreamLookup, until deadline: MonotonicTime) async -> FlightResult? {
+    func askSystem(_ lookup: UpstreamLookup, until deadline: MonotonicTime) async -> LookupResult? {
         let clock = fixed.timeSource
         let sentAt = clock.now()
         let limit = deadline - sentAt
-        guard limit > .zero else { return failure("no time left", inquiry, sentAt: sentAt) }
+        guard limit > .zero else { return failure("no time left", lookup, sentAt: sentAt) }
         let system = systemResolver
-        let origin = inquiry.settings.origins.system(inquiry.route)
+        let origin = lookup.settings.origins.system(lookup.route)
         let content: KnownAnswer.Content
         counting.count(.systemQuery)
         do throws(SystemResolverError) {
-            let addresses = try await system.resolve(inquiry.host, families: inquiry.families, timeLimit: limit)
-            let wanted = addresses.filter { inquiry.families.contains($0.family) }
-            let refusal = inquiry.screen.refusal(
+            let addresses = try await system.resolve(lookup.host, families: lookup.families, timeLimit: limit)
+            let wanted = addresses.filter { lookup.families.contains($0.family) }
+            let refusal = lookup.screen.refusal(
                 of: wanted,
                 from: .system,
                 providerScope: origin.providerScope,
                 provider: nil
             )
-            if let refusal { return failure(refusal.message, refusal: refusal, inquiry, sentAt: sentAt) }
+            if let refusal { return failure(refusal.message, refusal: refusal, lookup, sentAt: sentAt) }
             content =
                 wanted.isEmpty
-                ? .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
+                ? .nothing(.noAddresses(lookup.host, lookup.families, says: "the system resolver"))
                 : .addresses(wanted)
         } catch {
             switch error.code {
-            case .nameNotFound: content = .nothing(.unknownToSystem(inquiry))
+            case .nameNotFound: content = .nothing(.unknownToSystem(lookup))
             case .noAddresses:
-                content = .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
-            case .timedOut: return timedOut(inquiry, sentAt: sentAt)
+                content = .nothing(.noAddresses(lookup.host, lookup.families, says: "the system resolver"))
+            case .timedOut: return timedOut(lookup, sentAt: sentAt)
             case .canceled: return nil
-            case .failed: return failure(error.message, inquiry, sentAt: sentAt)
+            case .failed: return failure(error.message, lookup, sentAt: sentAt)
             case .overloaded:
-                let failure = failure(error.message, inquiry, sentAt: sentAt)
+                let failure = failure(error.message, lookup, sentAt: sentAt)
                 guard case .failure(let error, let sentAt, _) = failure else { return failure }
                 return .busy(error, sentAt: sentAt)
             }
@@ -229,7 +229,7 @@ extension HTTPDNSResolver {
             content,
             origin: origin,
             sentAt: sentAt,
-            life: inquiry.settings.configuration.cache.systemTimeToLive
+            life: lookup.settings.configuration.cache.systemTimeToLive
         )
         switch content {
         case .addresses: answer.refreshAt = refreshMoment(of: answer)
@@ -241,9 +241,9 @@ extension HTTPDNSResolver {
     private func failure(
         _ message: String,
         refusal: AddressRefusal.Summary? = nil,
-        _ inquiry: UpstreamLookup,
+        _ lookup: UpstreamLookup,
         sentAt: MonotonicTime
-    ) -> FlightResult {
+    ) -> LookupResult {
         counting.count(.systemFailure)
         var attempt = HTTPDNSResolver.ProviderAttempt(
             provider: HTTPDNSResolver.ProviderAttempt.systemName,
@@ -251,10 +251,10 @@ extension HTTPDNSResolver {
             elapsed: fixed.timeSource.now() - sentAt
         )
         attempt.refusal = refusal
-        return .failure(.allFailed(inquiry, [attempt]), sentAt: sentAt, skippedFallback: false)
+        return .failure(.allFailed(lookup, [attempt]), sentAt: sentAt, skippedFallback: false)
     }
 
-    private func timedOut(_ inquiry: UpstreamLookup, sentAt: MonotonicTime) -> FlightResult {
+    private func timedOut(_ lookup: UpstreamLookup, sentAt: MonotonicTime) -> LookupResult {
         counting.count(.systemFailure)
         let attempt = HTTPDNSResolver.ProviderAttempt(
             provider: HTTPDNSResolver.ProviderAttempt.systemName,
@@ -262,8 +262,8 @@ extension HTTPDNSResolver {
             elapsed: fixed.timeSource.now() - sentAt
         )
         let error = HTTPDNSResolver.Error.timedOut(
-            host: inquiry.host,
-            limit: inquiry.settings.configuration.timeLimit,
+            host: lookup.host,
+            limit: lookup.settings.configuration.timeLimit,
             attempts: [attempt]
         )
         return .failure(error, sentAt: sentAt, skippedFallback: false)
@@ -272,11 +272,11 @@ extension HTTPDNSResolver {
 
 extension HTTPDNSResolver.Error {
     /// Returns the same failure of the system resolver, with the earlier failures of providers.
-    func after(_ attempts: [HTTPDNSResolver.ProviderAttempt], _ inquiry: UpstreamLookup) -> HTTPDNSResolver.Error {
+    func after(_ attempts: [HTTPDNSResolver.ProviderAttempt], _ lookup: UpstreamLookup) -> HTTPDNSResolver.Error {
         guard !attempts.isEmpty else { return self }
         if code == .timedOut, let limit, attempts.allSatisfy({ $0.refusal == nil }) {
-            return .timedOut(host: inquiry.host, limit: limit, attempts: attempts + self.attempts)
+            return .timedOut(host: lookup.host, limit: limit, attempts: attempts + self.attempts)
         }
-        return .allFailed(inquiry, attempts + self.attempts)
+        return .allFailed(lookup, attempts + self.attempts)
     }
 }

@@ -62,6 +62,6 @@ extension ResolverFixture {
     /// Whether a flight, a query or a timer of one is still there.
     fileprivate var isAtWork: Bool {
         time.sleeperCount > 0 || resolver.providerHealth.contains { $0.inFlight + $0.queued > 0 }
-            || resolver.cache.shards.contains { $0.state.withLock { $0.flights.count } > 0 }
+            || resolver.cache.shards.contains { $0.state.withLock { $0.lookups.count } > 0 }
     }
 }

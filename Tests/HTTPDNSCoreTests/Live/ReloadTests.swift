@@ -318,7 +318,7 @@ struct ReloadTests {
     }
 
     @Test("A lookup in flight ends by its old settings, and later lookups do not join it")
-    func flights() async throws {
+    func lookups() async throws {
         let fixture = try fixture()
         let fresh = HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock())
         let host = try HTTPDNSName("img.shop.test")
@@ -328,7 +328,7 @@ struct ReloadTests {
         await fixture.provider.queries(atLeast: 1)
         _ = try reload(fixture) { $0.providers = [fresh] }
         #expect(try await fixture.resolve("img.shop.test").addresses == ["203.0.113.2"])
-        #expect(!fixture.provider.isShutDown, "it still has a flight")
+        #expect(!fixture.provider.isShutDown, "it still has a lookup")
         fixture.provider.release()
         #expect(try await early.addresses == ["203.0.113.1"])
         #expect(try fixture.immediate("img.shop.test")?.addresses == ["203.0.113.2"], "and the late answer is not kept")
@@ -477,16 +477,16 @@ struct ReloadTests {
     }
 
     @Test("Version numbers that wrap around do not make an old answer usable")
-    func epochs() {
+    func versions() {
         #expect(ResolvingSettings.isNewer(1, than: 0) && !ResolvingSettings.isNewer(0, than: 1))
         #expect(ResolvingSettings.isNewer(0, than: .max) && !ResolvingSettings.isNewer(.max, than: 0))
-        let word = PackedSettingsVersion(generation: 1 << 40, epoch: .max)
-        #expect(word.generation == 1 << 40 && word.epoch == .max)
+        let word = PackedSettingsVersion(generation: 1 << 40, version: .max)
+        #expect(word.generation == 1 << 40 && word.version == .max)
         let use = DirectUse(under: word, countsRollout: true, dependsOnKey: false)
         #expect(use.countsRollout && !use.dependsOnKey && use.holds(under: word))
-        #expect(!use.holds(under: PackedSettingsVersion(generation: 1 << 40 + 1, epoch: .max)))
-        #expect(!use.holds(under: PackedSettingsVersion(generation: 1 << 40, epoch: 0)))
-        #expect(!DirectUse.unknown.holds(under: PackedSettingsVersion(generation: 1, epoch: 0)))
+        #expect(!use.holds(under: PackedSettingsVersion(generation: 1 << 40 + 1, version: .max)))
+        #expect(!use.holds(under: PackedSettingsVersion(generation: 1 << 40, version: 0)))
+        #expect(!DirectUse.unknown.holds(under: PackedSettingsVersion(generation: 1, version: 0)))
     }
 
     @Test("Lookups are answered while 10,000 rules are replaced")

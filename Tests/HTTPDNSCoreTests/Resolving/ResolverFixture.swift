@@ -24,7 +24,7 @@ struct ResolverFixture {
         batchLimit: Int = 1,
         fallback: HTTPDNSRoute.Fallback = .off,
         ticket: UInt64 = 0,
-        maximumFlights: Int = HTTPDNSResolver.maximumFlights,
+        maximumLookups: Int = HTTPDNSResolver.maximumLookups,
         _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) throws {
         // On a clock that nobody moves, so that the limits seen here are the resolver's and never the provider's own.
@@ -47,7 +47,7 @@ struct ResolverFixture {
         resolver = try HTTPDNSResolver(
             configuration,
             systemResolver: system,
-            maximumFlights: maximumFlights,
+            maximumLookups: maximumLookups,
             random: { min(ticket, $0 - 1) }
         )
     }

@@ -77,7 +77,7 @@ struct ShadowTests {
         await fixture.provider.queries(atLeast: 1)
         fixture.provider.release()
         #expect(await counted(fixture) == [0, 5, 0])
-        #expect(fixture.provider.queries.count == 1, "through one flight")
+        #expect(fixture.provider.queries.count == 1, "through one lookup")
         // From now on the provider's answer is in the cache.
         _ = try await fixture.resolve("img.test")
         #expect(await counted(fixture) == [0, 6, 0])

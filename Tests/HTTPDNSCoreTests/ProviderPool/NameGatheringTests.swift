@@ -21,7 +21,7 @@ struct NameGatheringTests {
         return provider
     }
 
-    private func team(_ provider: any HTTPDNSProvider, perSecond: Double? = nil) -> ProviderPool {
+    private func pool(_ provider: any HTTPDNSProvider, perSecond: Double? = nil) -> ProviderPool {
         ProviderPool(
             [ProviderLease(provider)],
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: perSecond)],
@@ -35,11 +35,11 @@ struct NameGatheringTests {
 
     private func begin(
         _ hosts: [HTTPDNSName],
-        at team: ProviderPool,
+        at pool: ProviderPool,
         families: HTTPDNSAddress.Families = .v4
     ) -> [ProviderPool.Question] {
         hosts.map { host in
-            team.begin(
+            pool.begin(
                 ProviderPool.PoolAttempt(
                     providers: ["ali"],
                     query: HTTPDNSProviderQuery(host: host, families: families, timeLimit: .zero),
@@ -56,9 +56,9 @@ struct NameGatheringTests {
         time.advance(by: NameGathering.window)
     }
 
-    private func outcomes(_ questions: [ProviderPool.Question], at team: ProviderPool) async -> [String] {
+    private func outcomes(_ questions: [ProviderPool.Question], at pool: ProviderPool) async -> [String] {
         var texts: [String] = []
-        for question in questions { texts.append(await team.outcome(of: question).text) }
+        for question in questions { texts.append(await pool.outcome(of: question).text) }
         return texts
     }
 
@@ -66,37 +66,37 @@ struct NameGatheringTests {
     func burst() async throws {
         let hosts = try hosts(20)
         let provider = provider(5, known: Array(hosts.dropFirst()))
-        let team = team(provider)
-        let questions = begin(hosts, at: team)
+        let pool = pool(provider)
+        let questions = begin(hosts, at: pool)
         // Full queries do not wait: the clock stands.
         await passWindow(provider, queries: 4, leaders: 4)
-        let texts = await outcomes(questions, at: team)
+        let texts = await outcomes(questions, at: pool)
         #expect(texts == ["ali: nothing"] + Array(repeating: "ali: addresses", count: 19))
         #expect(provider.batches.map(\.count) == [5, 5, 5, 5])
         #expect(Set(provider.batches.joined()) == Set(hosts))
         #expect(provider.queries.count == 4)
-        team.shutdown()
+        pool.shutdown()
     }
 
     @Test("Fewer names than a query takes are sent together after a short wait")
     func window() async throws {
         let hosts = try hosts(4)
         let provider = provider(5, known: hosts)
-        let team = team(provider)
-        let questions = begin(Array(hosts.prefix(3)), at: team)
+        let pool = pool(provider)
+        let questions = begin(Array(hosts.prefix(3)), at: pool)
         await time.sleepers(atLeast: 1)
-        while team.gatherings["ali"]?.count ?? 0 < 3 { await Task.yield() }
+        while pool.gatherings["ali"]?.count ?? 0 < 3 { await Task.yield() }
         #expect(provider.queries.isEmpty)
         time.advance(by: NameGathering.window)
-        #expect(await outcomes(questions, at: team) == Array(repeating: "ali: addresses", count: 3))
+        #expect(await outcomes(questions, at: pool) == Array(repeating: "ali: addresses", count: 3))
         #expect(provider.batches.map { Set($0) } == [Set(hosts.prefix(3))])
 
-        let last = begin([hosts[3]], at: team)
+        let last = begin([hosts[3]], at: pool)
         await time.sleepers(atLeast: 1)
         time.advance(by: NameGathering.window)
-        #expect(await outcomes(last, at: team) == ["ali: addresses"])
+        #expect(await outcomes(last, at: pool) == ["ali: addresses"])
         #expect(provider.batches.count == 1 && provider.queries.count == 2)
-        team.shutdown()
+        pool.shutdown()
     }
 
     /// Such as those of the kill switch, also when it is the one that waits for the others.
@@ -126,13 +126,13 @@ struct NameGatheringTests {
     func kinds() async throws {
         let hosts = try hosts(4)
         let provider = provider(2, known: hosts)
-        let team = team(provider)
+        let pool = pool(provider)
         let questions =
-            begin(Array(hosts[..<2]), at: team, families: .v4) + begin(Array(hosts[2...]), at: team, families: .both)
+            begin(Array(hosts[..<2]), at: pool, families: .v4) + begin(Array(hosts[2...]), at: pool, families: .both)
         await passWindow(provider, queries: 2, leaders: 2)
-        #expect(await outcomes(questions, at: team) == Array(repeating: "ali: addresses", count: 4))
+        #expect(await outcomes(questions, at: pool) == Array(repeating: "ali: addresses", count: 4))
         #expect(Set(provider.batches.map { Set($0) }) == [Set(hosts[..<2]), Set(hosts[2...])])
-        team.shutdown()
+        pool.shutdown()
     }
 
     @Test("One name that the service refuses does not fail the others of its query")
@@ -155,13 +155,13 @@ struct NameGatheringTests {
         }
         let hosts = try hosts(3)
         let inner = provider(3, known: hosts)
-        let team = team(Picky(inner: inner, bad: hosts[1]))
-        let questions = begin(hosts, at: team)
+        let pool = pool(Picky(inner: inner, bad: hosts[1]))
+        let questions = begin(hosts, at: pool)
         await passWindow(inner, queries: 2, leaders: 1)
-        let texts = await outcomes(questions, at: team)
+        let texts = await outcomes(questions, at: pool)
         #expect(texts == ["ali: addresses", "failed: ali: no such name here in 0 ms", "ali: addresses"])
         #expect(inner.batches.isEmpty && Set(inner.queries.map(\.host)) == [hosts[0], hosts[2]])
-        team.shutdown()
+        pool.shutdown()
     }
 
     @Test("A canceled waiter does not end the query of the others; the last one does")
@@ -169,8 +169,8 @@ struct NameGatheringTests {
         let hosts = try hosts(3)
         let provider = provider(3, known: hosts)
         provider.hold()
-        let team = team(provider)
-        let tasks = begin(hosts, at: team).map { question in Task { await team.outcome(of: question) } }
+        let pool = pool(provider)
+        let tasks = begin(hosts, at: pool).map { question in Task { await pool.outcome(of: question) } }
         await passWindow(provider, queries: 1, leaders: 1)
         tasks[0].cancel()
         tasks[1].cancel()
@@ -181,24 +181,24 @@ struct NameGatheringTests {
         #expect(provider.queries.count == 1)
 
         provider.hold()
-        let all = begin(hosts, at: team).map { question in Task { await team.outcome(of: question) } }
+        let all = begin(hosts, at: pool).map { question in Task { await pool.outcome(of: question) } }
         await passWindow(provider, queries: 2, leaders: 1)
         for task in all { task.cancel() }
         for task in all { #expect(await task.value.text == "canceled") }
-        while team.health[0].inFlight > 0 { await Task.yield() }
+        while pool.health[0].inFlight > 0 { await Task.yield() }
         #expect(provider.queries.count == 2)
-        team.shutdown()
+        pool.shutdown()
     }
 
     @Test("Names that share a query count once in the budget")
     func budget() async throws {
         let hosts = try hosts(4)
         let provider = provider(4, known: hosts)
-        let team = team(provider, perSecond: 4)
-        let questions = begin(hosts, at: team)
+        let pool = pool(provider, perSecond: 4)
+        let questions = begin(hosts, at: pool)
         await passWindow(provider, queries: 1, leaders: 1)
-        #expect(await outcomes(questions, at: team) == Array(repeating: "ali: addresses", count: 4))
-        #expect(team.mayAsk(["ali"]))
-        team.shutdown()
+        #expect(await outcomes(questions, at: pool) == Array(repeating: "ali: addresses", count: 4))
+        #expect(pool.mayAsk(["ali"]))
+        pool.shutdown()
     }
 }

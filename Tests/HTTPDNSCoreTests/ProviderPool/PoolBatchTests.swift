@@ -8,18 +8,18 @@ import Testing
 @testable import HTTPDNSCore
 
 @Suite("A pool asked about many names", .timeLimit(.minutes(10)))
-struct TeamBatchTests {
+struct PoolBatchTests {
     private func hosts(_ count: Int) throws -> [HTTPDNSName] {
         try (0..<count).map { try HTTPDNSName("n\($0).test") }
     }
 
     private func ask(
-        _ fixture: TeamFixture,
+        _ fixture: PoolFixture,
         _ hosts: [HTTPDNSName],
         secondOpinion: Bool = false
     ) async throws -> [HTTPDNSName: String] {
         let found = Lock<[HTTPDNSName: String]>([:])
-        await fixture.team.ask(try fixture.assignment(secondOpinion: secondOpinion), batch: hosts) { host, outcome in
+        await fixture.pool.ask(try fixture.poolAttempt(secondOpinion: secondOpinion), batch: hosts) { host, outcome in
             let text =
                 switch outcome {
                 case .answered(let answer): ProviderPool.Outcome.answered(answer).text
@@ -34,7 +34,7 @@ struct TeamBatchTests {
     /// Each name has its own outcome.
     @Test("Names go in batches of the provider's size, each name once")
     func batches() async throws {
-        let fixture = TeamFixture(["ali"], batchLimit: 4)
+        let fixture = PoolFixture(["ali"], batchLimit: 4)
         let hosts = try hosts(10)
         for host in hosts.dropFirst() { fixture.providers[0].answer(.known, for: host) }
         let outcomes = try await ask(fixture, hosts)
@@ -49,7 +49,7 @@ struct TeamBatchTests {
 
     @Test("A batch tells which names it left out, and which negative answers are not final")
     func leftOpen() async throws {
-        let fixture = TeamFixture(batchLimit: 10)
+        let fixture = PoolFixture(batchLimit: 10)
         let hosts = try hosts(3)
         fixture.providers[0].answer(.known, for: hosts[0])
         fixture.providers[0].answer(.failure(.unavailable), for: hosts[1])
@@ -60,10 +60,10 @@ struct TeamBatchTests {
 
     @Test("A batch skips a first provider in quarantine for the next available one")
     func restingFirst() async throws {
-        let fixture = TeamFixture(batchLimit: 10)
+        let fixture = PoolFixture(batchLimit: 10)
         try fixture.say(.failure(.unavailable), at: 0)
         try fixture.say(.known, at: 1)
-        _ = try await fixture.team.ask(fixture.assignment())
+        _ = try await fixture.pool.ask(fixture.poolAttempt())
         let hosts = try hosts(3)
         for host in hosts { fixture.providers[1].answer(.known, for: host) }
         let outcomes = try await ask(fixture, hosts)
@@ -74,7 +74,7 @@ struct TeamBatchTests {
 
     @Test("A canceled batch returns immediately, and leaves each name")
     func cancels() async throws {
-        let fixture = TeamFixture(["ali"], batchLimit: 2)
+        let fixture = PoolFixture(["ali"], batchLimit: 2)
         fixture.providers[0].hold()
         let hosts = try hosts(6)
         let task = Task { try await ask(fixture, hosts) }

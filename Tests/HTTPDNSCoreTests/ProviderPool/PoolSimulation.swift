@@ -7,7 +7,7 @@ import HTTPDNSTesting
 @testable import HTTPDNSCore
 
 /// A team on simulated providers and simulated time: what the machine tells to be done happens, in order, without tasks.
-struct TeamSimulation {
+struct PoolSimulation {
     /// How a provider answers a query that is sent at a moment; nil means never.
     typealias Behaviour = @Sendable (HTTPDNSProviderQuery, MonotonicTime) -> (after: Duration, PoolQuery.Result)?
 
@@ -77,16 +77,16 @@ struct TeamSimulation {
         wantedFor: Duration? = nil
     ) throws -> PoolRequest.ID {
         let query = HTTPDNSProviderQuery(host: try HTTPDNSName(host), families: .v4, timeLimit: .zero)
-        var assignment = ProviderPool.PoolAttempt(
+        var poolAttempt = ProviderPool.PoolAttempt(
             providers: providers ?? names,
             order: order,
             wantsSecondOpinion: secondOpinion,
             query: query,
             deadline: now + limit
         )
-        assignment.patientUntil = patience.map { now + $0 }
-        assignment.demand = wantedFor.map { LookupDemand(since: now, limit: $0 * 2) }
-        let (id, actions) = state.begin(assignment, explores: explores, at: now)
+        poolAttempt.patientUntil = patience.map { now + $0 }
+        poolAttempt.demand = wantedFor.map { LookupDemand(since: now, limit: $0 * 2) }
+        let (id, actions) = state.begin(poolAttempt, explores: explores, at: now)
         take(actions)
         return id
     }

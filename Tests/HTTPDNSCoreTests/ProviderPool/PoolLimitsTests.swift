@@ -8,23 +8,23 @@ import Testing
 @testable import HTTPDNSCore
 
 @Suite("Limits of a pool's providers")
-struct TeamLimitsTests {
-    private typealias Simulation = TeamSimulation
+struct PoolLimitsTests {
+    private typealias Simulation = PoolSimulation
 
     @Test("Queries beyond the limit wait in the order of their arrival")
     func queues() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(10)))],
             limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2)]
         )
-        let ids = try (0..<6).map { try team.ask(host: "n\($0).test") }
-        #expect(team.state.members[0].report(at: team.now).queued == 4)
-        team.run(for: .seconds(1))
-        #expect(ids.map { team.text($0) } == [10, 10, 20, 20, 30, 30].map { "a at \($0) ms: addresses" })
-        #expect(team.peakInFlight == ["a": 2])
-        #expect(team.reports.map(\.queued) == [0, 0, 10, 10, 20, 20].map { .milliseconds($0) })
+        let ids = try (0..<6).map { try pool.ask(host: "n\($0).test") }
+        #expect(pool.state.members[0].report(at: pool.now).queued == 4)
+        pool.run(for: .seconds(1))
+        #expect(ids.map { pool.text($0) } == [10, 10, 20, 20, 30, 30].map { "a at \($0) ms: addresses" })
+        #expect(pool.peakInFlight == ["a": 2])
+        #expect(pool.reports.map(\.queued) == [0, 0, 10, 10, 20, 20].map { .milliseconds($0) })
         #expect(
-            team.state.members[0].health.latency.mean == .milliseconds(10),
+            pool.state.members[0].health.latency.mean == .milliseconds(10),
             "the queue is not the provider's latency"
         )
     }
@@ -33,38 +33,38 @@ struct TeamLimitsTests {
     /// answer comes at the deadline.
     @Test("A patient name waits for its slot while answers come, however far apart", arguments: [100, 400, 500, 1000])
     func patient(latency: Int) throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(latency)))],
             limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2)],
             attemptLimit: .seconds(2)
         )
-        let ids = try (0..<8).map { try team.ask(host: "n\($0).test", limit: .seconds(1), patience: .seconds(9)) }
-        team.run(for: .seconds(10))
-        let texts = ids.map { team.text($0) }
+        let ids = try (0..<8).map { try pool.ask(host: "n\($0).test", limit: .seconds(1), patience: .seconds(9)) }
+        pool.run(for: .seconds(10))
+        let texts = ids.map { pool.text($0) }
         #expect(texts.allSatisfy { $0.hasSuffix("addresses") }, "\(texts)")
     }
 
     /// The queued query is not sent any more.
     @Test("A lookup queued at a busy provider moves to a free one after the hedge delay")
     func leavesQueue() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [
                 ("busy", Simulation.answering(after: .milliseconds(200))),
                 ("free", Simulation.answering(after: .milliseconds(5))),
             ],
             limits: ["busy": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
         )
-        try team.ask(["busy"])
-        let id = try team.ask()
-        team.run(for: .seconds(1))
-        #expect(team.text(id) == "free at 55 ms: addresses")
-        #expect(team.sentTo("busy") == 1)
-        #expect(team.state.members[0].inFlight == 0)
+        try pool.ask(["busy"])
+        let id = try pool.ask()
+        pool.run(for: .seconds(1))
+        #expect(pool.text(id) == "free at 55 ms: addresses")
+        #expect(pool.sentTo("busy") == 1)
+        #expect(pool.state.members[0].inFlight == 0)
     }
 
     @Test("While all providers are busy a lookup checks again after doubling pauses")
     func looksAgain() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [
                 ("a", Simulation.answering(after: .milliseconds(500))),
                 ("b", Simulation.answering(after: .milliseconds(70))),
@@ -74,14 +74,14 @@ struct TeamLimitsTests {
                 "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
             ]
         )
-        try team.ask(["a"])
-        try team.ask(["b"])
-        let id = try team.ask()
-        team.run(for: .seconds(2))
+        try pool.ask(["a"])
+        try pool.ask(["b"])
+        let id = try pool.ask()
+        pool.run(for: .seconds(2))
         // At 50 ms the other was still busy, at 100 ms it was not.
-        #expect(team.text(id) == "b at 170 ms: addresses")
+        #expect(pool.text(id) == "b at 170 ms: addresses")
 
-        var crowd = TeamSimulation(
+        var crowd = PoolSimulation(
             [("a", Simulation.blackHole), ("b", Simulation.blackHole)],
             limits: [
                 "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
@@ -102,81 +102,81 @@ struct TeamLimitsTests {
 
     @Test("A query that never left the queue does not count against the provider")
     func timesOutInQueue() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(400)))],
             limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
         )
-        let first = try team.ask()
-        let second = try team.ask(limit: .milliseconds(300))
-        let third = try team.ask()
-        team.leave(third)
-        team.run(for: .seconds(2))
-        #expect(team.text(first).hasPrefix("a at 400 ms"))
+        let first = try pool.ask()
+        let second = try pool.ask(limit: .milliseconds(300))
+        let third = try pool.ask()
+        pool.leave(third)
+        pool.run(for: .seconds(2))
+        #expect(pool.text(first).hasPrefix("a at 400 ms"))
         #expect(
-            team.text(second)
+            pool.text(second)
                 == "failed at 300 ms, timed out: a: not asked: all its 1 places were taken by other queries in 300 ms"
         )
-        #expect(team.sentTo("a") == 1)
-        #expect(team.state.members[0].failures == 0)
-        #expect(team.standing("a") == .healthy)
+        #expect(pool.sentTo("a") == 1)
+        #expect(pool.state.members[0].failures == 0)
+        #expect(pool.standing("a") == .healthy)
     }
 
     /// Its first deadline passes while it waits, and its second one only then ends it.
     @Test("A postponed query ends at its last deadline while the queue stays full")
     func postponedAlarm() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(250)))],
             limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
         )
-        try team.ask()
-        team.run(for: .milliseconds(250))
-        try team.ask()
-        let late = try team.ask(
+        try pool.ask()
+        pool.run(for: .milliseconds(250))
+        try pool.ask()
+        let late = try pool.ask(
             host: "b.test",
             limit: .milliseconds(250),
             patience: .milliseconds(600),
             wantedFor: .milliseconds(100)
         )
-        for number in 0..<8 { try team.ask(host: "c\(number).test", limit: .seconds(5), patience: .seconds(5)) }
-        team.run(for: .seconds(2))
-        #expect(team.endings[late]?.at == .milliseconds(850))
+        for number in 0..<8 { try pool.ask(host: "c\(number).test", limit: .seconds(5), patience: .seconds(5)) }
+        pool.run(for: .seconds(2))
+        #expect(pool.endings[late]?.at == .milliseconds(850))
     }
 
     @Test("A provider over its budget is skipped without blame until the budget refills")
     func budget() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [("a", Simulation.answering(after: .zero)), ("b", Simulation.answering(after: .zero))],
             limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: 2)]
         )
-        let ids = try (0..<4).map { _ in try team.ask() }
-        team.run(for: .milliseconds(1))
-        #expect(ids.map { String(team.text($0).prefix(1)) } == ["a", "a", "b", "b"])
-        #expect(team.failedAttempts(ids[2]) == ["a: over its budget of 2 queries a second in 0 ms"])
-        #expect(team.standing("a") == .healthy)
-        #expect(!team.state.mayAsk(["a"], at: team.now))
-        #expect(team.state.mayAsk(["a", "b"], at: team.now))
-        let alone = try team.ask(["a"])
-        #expect(team.text(alone) == "failed at 1 ms: a: over its budget of 2 queries a second in 0 ms")
-        team.run(for: .milliseconds(500))
-        let again = try team.ask()
-        team.run(for: .milliseconds(1))
-        #expect(team.text(again).hasPrefix("a"))
+        let ids = try (0..<4).map { _ in try pool.ask() }
+        pool.run(for: .milliseconds(1))
+        #expect(ids.map { String(pool.text($0).prefix(1)) } == ["a", "a", "b", "b"])
+        #expect(pool.failedAttempts(ids[2]) == ["a: over its budget of 2 queries a second in 0 ms"])
+        #expect(pool.standing("a") == .healthy)
+        #expect(!pool.state.mayAsk(["a"], at: pool.now))
+        #expect(pool.state.mayAsk(["a", "b"], at: pool.now))
+        let alone = try pool.ask(["a"])
+        #expect(pool.text(alone) == "failed at 1 ms: a: over its budget of 2 queries a second in 0 ms")
+        pool.run(for: .milliseconds(500))
+        let again = try pool.ask()
+        pool.run(for: .milliseconds(1))
+        #expect(pool.text(again).hasPrefix("a"))
     }
 
     @Test("A query that left the queue unsent is not charged to the budget")
     func budgetGivenBack() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(10)))],
             limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1, queriesPerSecond: 2)]
         )
-        try team.ask()
-        let queued = try team.ask()
-        #expect(!team.state.mayAsk(["a"], at: team.now))
-        team.leave(queued)
-        #expect(team.state.mayAsk(["a"], at: team.now))
-        let next = try team.ask()
-        team.run(for: .milliseconds(100))
-        #expect(team.text(next) == "a at 20 ms: addresses")
+        try pool.ask()
+        let queued = try pool.ask()
+        #expect(!pool.state.mayAsk(["a"], at: pool.now))
+        pool.leave(queued)
+        #expect(pool.state.mayAsk(["a"], at: pool.now))
+        let next = try pool.ask()
+        pool.run(for: .milliseconds(100))
+        #expect(pool.text(next) == "a at 20 ms: addresses")
     }
 
     /// The limit of a provider that is offered half as much again, and the time of the calls.
@@ -192,7 +192,7 @@ struct TeamLimitsTests {
         if overload != .rate { limits.maximumInFlight = 8 }
         if overload == .rate || overload == .rateAndSlots { limits.queriesPerSecond = 40 }
         let (mean, limit): (Double, Duration) = overload == .rateAndSlots ? (0.19, .seconds(1)) : (0.2, .seconds(1))
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [
                 (
                     "a",
@@ -208,13 +208,13 @@ struct TeamLimitsTests {
         for number in 0..<3600 {
             let id =
                 overload == .slotsOfShortCalls
-                ? try team.ask(host: "n\(number).test", limit: .seconds(5), wantedFor: limit)
-                : try team.ask(host: "n\(number).test", limit: limit)
-            ids.append((id, team.elapsed))
-            team.run(for: .seconds(1) / 60)
+                ? try pool.ask(host: "n\(number).test", limit: .seconds(5), wantedFor: limit)
+                : try pool.ask(host: "n\(number).test", limit: limit)
+            ids.append((id, pool.elapsed))
+            pool.run(for: .seconds(1) / 60)
         }
         let inTime = ids.count { id, began in
-            guard let (ending, at) = team.endings[id], case .outcome(.answered) = ending else { return false }
+            guard let (ending, at) = pool.endings[id], case .outcome(.answered) = ending else { return false }
             return at <= began + limit
         }
         #expect(inTime >= 60 * 32, "\(inTime) of \(60 * 40)")
@@ -222,19 +222,19 @@ struct TeamLimitsTests {
 
     @Test("A lookup without waiting calls is sent behind those that calls wait for")
     func postponed() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(100)))],
             limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
         )
         // The provider's usual time becomes known.
-        try team.ask()
-        team.run(for: .milliseconds(100))
-        try team.ask()
-        let abandoned = try team.ask(host: "b.test", wantedFor: .milliseconds(150))
-        let wanted = try team.ask(host: "c.test", wantedFor: .seconds(2))
-        team.run(for: .seconds(1))
-        #expect(team.text(wanted) == "a at 300 ms: addresses")
-        #expect(team.text(abandoned) == "a at 400 ms: addresses")
+        try pool.ask()
+        pool.run(for: .milliseconds(100))
+        try pool.ask()
+        let abandoned = try pool.ask(host: "b.test", wantedFor: .milliseconds(150))
+        let wanted = try pool.ask(host: "c.test", wantedFor: .seconds(2))
+        pool.run(for: .seconds(1))
+        #expect(pool.text(wanted) == "a at 300 ms: addresses")
+        #expect(pool.text(abandoned) == "a at 400 ms: addresses")
     }
 
     @Test("A hedge that was not sent is given back to the budget")
@@ -242,7 +242,7 @@ struct TeamLimitsTests {
         for isOverBudget in [true, false] {
             var limits = HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)
             if isOverBudget { limits.queriesPerSecond = 0.001 }
-            var team = TeamSimulation(
+            var pool = PoolSimulation(
                 [
                     ("a", Simulation.answering(after: .milliseconds(80))),
                     ("b", Simulation.answering(after: .seconds(10))),
@@ -250,88 +250,88 @@ struct TeamLimitsTests {
                 limits: ["b": limits]
             )
             // The slot of b is taken, or its budget is spent.
-            try team.ask(["b"], limit: .seconds(20))
-            try team.ask()
-            team.run(for: .milliseconds(100))
+            try pool.ask(["b"], limit: .seconds(20))
+            try pool.ask()
+            pool.run(for: .milliseconds(100))
             var taken = 0
-            while team.state.hedgeBudget.take() { taken += 1 }
+            while pool.state.hedgeBudget.take() { taken += 1 }
             #expect(taken == 10, "over budget: \(isOverBudget)")
         }
     }
 
     @Test("A query that is canceled before it is sent is not charged to the budget")
     func unsent() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [("a", { _, _ in (.zero, .unsent) })],
             limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: 2)]
         )
         for _ in 0..<5 {
-            team.leave(try team.ask())
-            #expect(team.state.mayAsk(["a"], at: team.now))
-            team.run(for: .microseconds(1))
+            pool.leave(try pool.ask())
+            #expect(pool.state.mayAsk(["a"], at: pool.now))
+            pool.run(for: .microseconds(1))
         }
-        #expect(team.sentTo("a") == 5)
+        #expect(pool.sentTo("a") == 5)
     }
 
     @Test("A query that ignores cancellation holds its slot only for a while")
     func stubborn() throws {
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             [("a", Simulation.blackHole)],
             limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
         )
-        try team.ask()
-        let id = try #require(team.state.queries.keys.first)
-        _ = team.state.expired(id, jitter: 1000, at: team.now)
-        #expect(team.state.members[0].inFlight == 1)
-        let again = team.state.expired(id, jitter: 1000, at: team.now)
+        try pool.ask()
+        let id = try #require(pool.state.queries.keys.first)
+        _ = pool.state.expired(id, jitter: 1000, at: pool.now)
+        #expect(pool.state.members[0].inFlight == 1)
+        let again = pool.state.expired(id, jitter: 1000, at: pool.now)
         #expect(again.isEmpty)
-        _ = team.state.abandon(id, at: team.now)
-        #expect(team.state.members[0].inFlight == 0)
-        let late = team.state.returned(id, .canceled, jitter: 1000, at: team.now)
+        _ = pool.state.abandon(id, at: pool.now)
+        #expect(pool.state.members[0].inFlight == 0)
+        let late = pool.state.returned(id, .canceled, jitter: 1000, at: pool.now)
         #expect(late.isEmpty)
-        #expect(team.state.members[0].inFlight == 0)
+        #expect(pool.state.members[0].inFlight == 0)
     }
 
     @Test("Slow queries lose as many slots to waiting names as there are waiting names")
     func makesRoom() async throws {
-        let fixture = TeamFixture(
+        let fixture = PoolFixture(
             ["ali"],
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 4)]
         )
         let provider = fixture.providers[0]
         for number in 0..<9 { try fixture.say(.known, about: "n\(number).test", at: 0) }
         for number in 0..<5 {
-            #expect(await fixture.team.ask(try fixture.assignment("n\(number).test")).text == "ali: addresses")
+            #expect(await fixture.pool.ask(try fixture.poolAttempt("n\(number).test")).text == "ali: addresses")
         }
         while fixture.time.sleeperCount > 0 { await Task.yield() }
         let slow = try (0..<4).map { try HTTPDNSName("slow\($0).test") }
         for host in slow { provider.hold(host) }
-        var held = try slow.prefix(3).map { fixture.team.begin(try fixture.assignment($0.description)) }
+        var held = try slow.prefix(3).map { fixture.pool.begin(try fixture.poolAttempt($0.description)) }
         // One alarm for each question, and one timer for each query.
         await fixture.time.sleepers(atLeast: 6)
         fixture.time.advance(by: MemberHealth.leastPlaceTime / 2)
         // The provider goes on answering: the three are slow for reasons of their own.
-        #expect(await fixture.team.ask(try fixture.assignment("n5.test")).text == "ali: addresses")
-        held.append(fixture.team.begin(try fixture.assignment("slow3.test")))
-        let waiting = try (6..<8).map { fixture.team.begin(try fixture.assignment("n\($0).test")) }
-        #expect(fixture.team.health[0].queued == 2)
+        #expect(await fixture.pool.ask(try fixture.poolAttempt("n5.test")).text == "ali: addresses")
+        held.append(fixture.pool.begin(try fixture.poolAttempt("slow3.test")))
+        let waiting = try (6..<8).map { fixture.pool.begin(try fixture.poolAttempt("n\($0).test")) }
+        #expect(fixture.pool.health[0].queued == 2)
         fixture.time.advance(by: MemberHealth.leastPlaceTime / 2)
-        for question in waiting { #expect(await fixture.team.outcome(of: question).text == "ali: addresses") }
+        for question in waiting { #expect(await fixture.pool.outcome(of: question).text == "ali: addresses") }
         // As many as wait make room: of four slow ones two go on.
-        #expect(fixture.team.health[0].inFlight == 2)
+        #expect(fixture.pool.health[0].inFlight == 2)
         await provider.queries(atLeast: 12)
         provider.release()
         var texts: [String] = []
-        for question in held { texts.append(await fixture.team.outcome(of: question).text) }
+        for question in held { texts.append(await fixture.pool.outcome(of: question).text) }
         let lost = "failed: ali: no answer, and others waited for its place in 250 ms"
         #expect(texts.filter { $0 == lost }.count == 2 && texts.filter { $0 == "ali: nothing" }.count == 2, "\(texts)")
         #expect(provider.peakInFlight <= 4)
-        fixture.team.shutdown()
+        fixture.pool.shutdown()
     }
 
     @Test("Slow queries keep their slots while the provider has never answered")
     func keepsPlaces() async throws {
-        let fixture = TeamFixture(
+        let fixture = PoolFixture(
             ["ali"],
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2)]
         )
@@ -339,19 +339,19 @@ struct TeamLimitsTests {
         try fixture.say(.known, about: "img.test", at: 0)
         let slow = try (0..<2).map { try HTTPDNSName("slow\($0).test") }
         for host in slow { provider.hold(host) }
-        let held = try slow.map { fixture.team.begin(try fixture.assignment($0.description)) }
-        let waiting = fixture.team.begin(try fixture.assignment())
+        let held = try slow.map { fixture.pool.begin(try fixture.poolAttempt($0.description)) }
+        let waiting = fixture.pool.begin(try fixture.poolAttempt())
         for _ in 0..<3 {
             await fixture.time.sleepers(atLeast: 5)
             fixture.time.advance(by: MemberHealth.leastPlaceTime)
         }
         await fixture.time.sleepers(atLeast: 5)
-        #expect(fixture.team.health[0].queued == 1)
+        #expect(fixture.pool.health[0].queued == 1)
         fixture.time.advance(by: MemberHealth.leastPlaceTime)
-        #expect(await fixture.team.outcome(of: waiting).text == "ali: addresses")
+        #expect(await fixture.pool.outcome(of: waiting).text == "ali: addresses")
         provider.release()
-        for question in held { _ = await fixture.team.outcome(of: question) }
-        fixture.team.shutdown()
+        for question in held { _ = await fixture.pool.outcome(of: question) }
+        fixture.pool.shutdown()
     }
 
     /// Whatever the providers do.
@@ -361,7 +361,7 @@ struct TeamLimitsTests {
     )
     func random(_ seed: UInt64) throws {
         var random = SplitMix(seed: seed)
-        func behaviour(_ random: inout SplitMix) -> TeamSimulation.Behaviour {
+        func behaviour(_ random: inout SplitMix) -> PoolSimulation.Behaviour {
             let latency = Duration.milliseconds(Int.random(in: 0...300, using: &random))
             let codes: [HTTPDNSProviderError.Code] = [.serverFailure, .httpStatus, .timedOut, .refused, .unreachable]
             switch Int.random(in: 0..<8, using: &random) {
@@ -374,7 +374,7 @@ struct TeamLimitsTests {
             }
         }
         let names = ["a", "b", "c"]
-        var team = TeamSimulation(
+        var pool = PoolSimulation(
             names.map { ($0, behaviour(&random)) },
             limits: [
                 "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2),
@@ -385,11 +385,11 @@ struct TeamLimitsTests {
         var all: [(id: PoolRequest.ID, deadline: Duration)] = []
         for step in 0..<300 {
             if step.isMultiple(of: 25), let name = names.randomElement(using: &random) {
-                team.set(name, behaviour(&random))
+                pool.set(name, behaviour(&random))
             }
             if Bool.random(using: &random) {
                 let limit = Duration.milliseconds(Int.random(in: 0...1500, using: &random))
-                let id = try team.ask(
+                let id = try pool.ask(
                     names.shuffled(using: &random),
                     host: "n\(step % 5).test",
                     order: Bool.random(using: &random) ? .given : .fastest,
@@ -397,31 +397,31 @@ struct TeamLimitsTests {
                     explores: Bool.random(using: &random),
                     limit: limit
                 )
-                open.append((id, team.elapsed + limit))
-                all.append((id, team.elapsed + limit))
+                open.append((id, pool.elapsed + limit))
+                all.append((id, pool.elapsed + limit))
             }
             if Int.random(in: 0..<5, using: &random) == 0, let index = open.indices.randomElement(using: &random) {
-                team.leave(open.remove(at: index).id)
+                pool.leave(open.remove(at: index).id)
             }
-            team.jitter = .random(in: 0..<MemberHealth.jitterSteps, using: &random)
-            team.run(for: .milliseconds(Int.random(in: 0...60, using: &random)))
-            let probed = team.state.queries.values.filter { $0.isProbe && !$0.isEnded && $0.sentAt != nil }.map(
+            pool.jitter = .random(in: 0..<MemberHealth.jitterSteps, using: &random)
+            pool.run(for: .milliseconds(Int.random(in: 0...60, using: &random)))
+            let probed = pool.state.queries.values.filter { $0.isProbe && !$0.isEnded && $0.sentAt != nil }.map(
                 \.member
             )
             #expect(Set(probed).count == probed.count)
         }
-        team.run(for: .seconds(5))
+        pool.run(for: .seconds(5))
         for (id, deadline) in all {
-            let at = try #require(team.endings[id]?.at)
+            let at = try #require(pool.endings[id]?.at)
             #expect(at <= deadline)
         }
-        #expect(team.state.asks.isEmpty)
-        #expect(team.state.queries.isEmpty)
-        #expect(team.state.members.allSatisfy { $0.report(at: team.now).queued == 0 && $0.inFlight == 0 })
-        #expect(team.peakInFlight["a"] ?? 0 <= 2)
-        #expect(team.peakInFlight["b"] ?? 0 <= 1)
+        #expect(pool.state.asks.isEmpty)
+        #expect(pool.state.queries.isEmpty)
+        #expect(pool.state.members.allSatisfy { $0.report(at: pool.now).queued == 0 && $0.inFlight == 0 })
+        #expect(pool.peakInFlight["a"] ?? 0 <= 2)
+        #expect(pool.peakInFlight["b"] ?? 0 <= 1)
         #expect(
-            team.sent.count == team.reports.filter { $0.outcome != .failed(.overBudget) }.count
+            pool.sent.count == pool.reports.filter { $0.outcome != .failed(.overBudget) }.count
         )
     }
 }

@@ -8,10 +8,10 @@ import ServerRig
 @testable import HTTPDNSCore
 
 /// A team of scripted providers on one hand-driven clock.
-struct TeamFixture {
+struct PoolFixture {
     let time = HTTPDNSManualClock()
     let providers: [HTTPDNSScriptedProvider]
-    let team: ProviderPool
+    let pool: ProviderPool
     private let journal: Journal<AttemptReport>
 
     init(
@@ -31,7 +31,7 @@ struct TeamFixture {
                 timeSource: time
             )
         }
-        team = ProviderPool(
+        pool = ProviderPool(
             providers.map { ProviderLease($0) },
             limits: limits,
             hedgeAfter: .milliseconds(50),
@@ -49,7 +49,7 @@ struct TeamFixture {
         try providers[index].answer(script, for: HTTPDNSName(host))
     }
 
-    func assignment(
+    func poolAttempt(
         _ host: String = "img.test",
         secondOpinion: Bool = false,
         limit: Duration = .seconds(3)

@@ -8,14 +8,14 @@ import Testing
 @testable import HTTPDNSCore
 
 @Suite("A pool of providers at work", .timeLimit(.minutes(10)))
-struct ProviderTeamTests {
+struct ProviderPoolTests {
     /// A hundred later lookups never ask it.
     @Test("A black-holed first provider costs the hedge delay once")
     func blackHoled() async throws {
-        let fixture = TeamFixture()
+        let fixture = PoolFixture()
         try fixture.say(.silence, at: 0)
         try fixture.say(.known, at: 1)
-        async let first = fixture.team.ask(fixture.assignment())
+        async let first = fixture.pool.ask(fixture.poolAttempt())
         await fixture.providers[0].queries(atLeast: 1)
         // The provider's own limit, the team's, and the hedge.
         await fixture.time.sleepers(atLeast: 3)
@@ -23,43 +23,43 @@ struct ProviderTeamTests {
         fixture.time.advance(by: .milliseconds(51))
         #expect(try await first.text == "backup: addresses")
         for _ in 0..<100 {
-            #expect(try await fixture.team.ask(fixture.assignment()).text == "backup: addresses")
+            #expect(try await fixture.pool.ask(fixture.poolAttempt()).text == "backup: addresses")
         }
         #expect(fixture.providers.map(\.queries.count) == [1, 101])
-        #expect(fixture.team.health.map(\.state) == [.suspect, .healthy])
+        #expect(fixture.pool.health.map(\.state) == [.suspect, .healthy])
         #expect(fixture.providers[0].queries[0].timeLimit == .seconds(1))
     }
 
     /// No caller waits for the probe after it.
     @Test("A query that lost goes on, and its failure leads to quarantine")
     func loserIsLearntFrom() async throws {
-        let fixture = TeamFixture()
+        let fixture = PoolFixture()
         try fixture.say(.silence, at: 0)
         try fixture.say(.known, at: 1)
-        async let first = fixture.team.ask(fixture.assignment())
+        async let first = fixture.pool.ask(fixture.poolAttempt())
         await fixture.time.sleepers(atLeast: 3)
         fixture.time.advance(by: .milliseconds(51))
         _ = try await first
         await fixture.time.sleepers(atLeast: 2)
         fixture.time.advance(by: .milliseconds(949))
-        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+        while fixture.pool.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
         #expect(
-            fixture.team.health[0].state
+            fixture.pool.health[0].state
                 == .quarantined(until: fixture.time.now() + .seconds(1), reason: "no answer")
         )
-        #expect(fixture.team.health[0].failures == 1)
-        #expect(fixture.team.mayAsk(["ali", "backup"]))
-        #expect(!fixture.team.mayAsk(["ali"]))
+        #expect(fixture.pool.health[0].failures == 1)
+        #expect(fixture.pool.mayAsk(["ali", "backup"]))
+        #expect(!fixture.pool.mayAsk(["ali"]))
         fixture.time.advance(by: .seconds(1))
-        #expect(fixture.team.mayAsk(["ali"]))
+        #expect(fixture.pool.mayAsk(["ali"]))
         fixture.providers[0].hold()
         try fixture.say(.known, at: 0)
-        #expect(try await fixture.team.ask(fixture.assignment()).text == "backup: addresses")
+        #expect(try await fixture.pool.ask(fixture.poolAttempt()).text == "backup: addresses")
         await fixture.providers[0].queries(atLeast: 2)
-        #expect(try await fixture.team.ask(fixture.assignment()).text == "backup: addresses")
+        #expect(try await fixture.pool.ask(fixture.poolAttempt()).text == "backup: addresses")
         fixture.providers[0].release()
-        while fixture.team.health[0].state != .healthy, !Task.isCancelled { await Task.yield() }
-        #expect(try await fixture.team.ask(fixture.assignment()).text == "ali: addresses")
+        while fixture.pool.health[0].state != .healthy, !Task.isCancelled { await Task.yield() }
+        #expect(try await fixture.pool.ask(fixture.poolAttempt()).text == "ali: addresses")
         #expect(fixture.providers.map(\.queries.count) == [3, 3])
         let probes = fixture.reports.filter(\.isProbe)
         #expect(probes.map(\.provider) == ["ali"])
@@ -69,7 +69,7 @@ struct ProviderTeamTests {
     /// All are answered.
     @Test("Five thousand cold names are queried eight at a time, each once")
     func manyNames() async throws {
-        let fixture = TeamFixture(
+        let fixture = PoolFixture(
             ["ali"],
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 8)]
         )
@@ -79,15 +79,15 @@ struct ProviderTeamTests {
         let answered = await withTaskGroup(of: String.self) { group in
             for name in names {
                 group.addTask {
-                    guard let assignment = try? fixture.assignment(name.description) else { return "no name" }
-                    return await fixture.team.ask(assignment).text
+                    guard let poolAttempt = try? fixture.poolAttempt(name.description) else { return "no name" }
+                    return await fixture.pool.ask(poolAttempt).text
                 }
             }
             await fixture.providers[0].queries(atLeast: 8)
-            while fixture.team.health[0].inFlight + fixture.team.health[0].queued < 5000, !Task.isCancelled {
+            while fixture.pool.health[0].inFlight + fixture.pool.health[0].queued < 5000, !Task.isCancelled {
                 await Task.yield()
             }
-            #expect(fixture.team.health[0].inFlight == 8)
+            #expect(fixture.pool.health[0].inFlight == 8)
             #expect(fixture.providers[0].queries.count == 8)
             fixture.providers[0].release()
             return await group.reduce(into: 0) { $0 += $1 == "ali: addresses" ? 1 : 0 }
@@ -96,8 +96,8 @@ struct ProviderTeamTests {
         #expect(fixture.providers[0].peakInFlight == 8)
         #expect(Set(fixture.providers[0].queries.map(\.host)).count == 5000)
         #expect(fixture.providers[0].queries.count == 5000)
-        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
-        #expect(fixture.team.health[0].successes == 5000)
+        while fixture.pool.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+        #expect(fixture.pool.health[0].successes == 5000)
         // No alarm outlives its question: the time limit of this suite is what fails otherwise.
         while fixture.time.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
     }
@@ -107,14 +107,14 @@ struct ProviderTeamTests {
         "A second opinion corrects a provider that denies every name"
     )
     func liar() async throws {
-        let fixture = TeamFixture()
+        let fixture = PoolFixture()
         for number in 0..<200 { try fixture.say(.known, about: "n\(number).test", at: 1) }
         for number in 0..<200 {
-            let outcome = try await fixture.team.ask(fixture.assignment("n\(number).test", secondOpinion: true))
+            let outcome = try await fixture.pool.ask(fixture.poolAttempt("n\(number).test", secondOpinion: true))
             #expect(outcome.text == "backup: addresses")
         }
         #expect(
-            try await fixture.team.ask(fixture.assignment("unknown.test", secondOpinion: true)).text == "ali: nothing"
+            try await fixture.pool.ask(fixture.poolAttempt("unknown.test", secondOpinion: true)).text == "ali: nothing"
         )
     }
 
@@ -122,23 +122,23 @@ struct ProviderTeamTests {
     @Test("A canceled caller returns immediately, and its queries end")
     func cancels() async throws {
         for ignoresCancellation in [false, true] {
-            let fixture = TeamFixture(["ali"], ignoresCancellation: ignoresCancellation)
+            let fixture = PoolFixture(["ali"], ignoresCancellation: ignoresCancellation)
             fixture.providers[0].hold()
-            let assignment = try fixture.assignment()
-            let task = Task { await fixture.team.ask(assignment) }
+            let poolAttempt = try fixture.poolAttempt()
+            let task = Task { await fixture.pool.ask(poolAttempt) }
             await fixture.providers[0].queries(atLeast: 1)
             task.cancel()
             #expect(await task.value.text == "canceled")
-            #expect(fixture.team.health[0].failures == 0)
+            #expect(fixture.pool.health[0].failures == 0)
             if !ignoresCancellation {
-                while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+                while fixture.pool.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
             }
             fixture.providers[0].release()
-            while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+            while fixture.pool.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
             #expect(fixture.reports.map(\.outcome) == [.canceled])
             let early = Task { () -> String in
                 withUnsafeCurrentTask { $0?.cancel() }
-                return await fixture.team.ask(assignment).text
+                return await fixture.pool.ask(poolAttempt).text
             }
             #expect(await early.value == "canceled")
             #expect(fixture.providers[0].queries.count == 1)
@@ -147,47 +147,47 @@ struct ProviderTeamTests {
 
     @Test("A provider that ignores cancellation frees its slot a second after its limit")
     func stubborn() async throws {
-        let fixture = TeamFixture(
+        let fixture = PoolFixture(
             ["ali"],
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)],
             ignoresCancellation: true
         )
         fixture.providers[0].hold()
-        async let first = fixture.team.ask(fixture.assignment())
+        async let first = fixture.pool.ask(fixture.poolAttempt())
         await fixture.time.sleepers(atLeast: 2)
         fixture.time.advance(by: .seconds(3))
         #expect(try await first.text.contains("ali: no answer in 3 s"))
-        #expect(fixture.team.health[0].inFlight == 1)
+        #expect(fixture.pool.health[0].inFlight == 1)
         await fixture.time.sleepers(atLeast: 1)
         fixture.time.advance(by: .seconds(1))
-        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+        while fixture.pool.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
         fixture.providers[0].release()
         try fixture.say(.known, at: 0)
-        #expect(try await fixture.team.ask(fixture.assignment()).text == "ali: addresses")
+        #expect(try await fixture.pool.ask(fixture.poolAttempt()).text == "ali: addresses")
     }
 
     @Test("A shutdown ends all lookups and queries, and later lookups immediately")
     func shutsDown() async throws {
-        let fixture = TeamFixture(
+        let fixture = PoolFixture(
             ["ali"],
             limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
         )
         fixture.providers[0].hold()
-        async let running = fixture.team.ask(fixture.assignment())
+        async let running = fixture.pool.ask(fixture.poolAttempt())
         await fixture.providers[0].queries(atLeast: 1)
-        async let queued = fixture.team.ask(fixture.assignment("other.test"))
-        while fixture.team.health[0].queued == 0, !Task.isCancelled { await Task.yield() }
-        fixture.team.shutdown()
+        async let queued = fixture.pool.ask(fixture.poolAttempt("other.test"))
+        while fixture.pool.health[0].queued == 0, !Task.isCancelled { await Task.yield() }
+        fixture.pool.shutdown()
         #expect(try await [running.text, queued.text] == ["canceled", "canceled"])
-        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
-        #expect(try await fixture.team.ask(fixture.assignment()).text == "canceled")
-        fixture.team.shutdown()
+        while fixture.pool.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+        #expect(try await fixture.pool.ask(fixture.poolAttempt()).text == "canceled")
+        fixture.pool.shutdown()
         #expect(fixture.providers[0].queries.count == 1)
     }
 
     @Test("An answer with one family missing is definite, and kept unchanged")
     func partial() async throws {
-        let fixture = TeamFixture()
+        let fixture = PoolFixture()
         let failure = HTTPDNSProviderAnswer.Family.failed(HTTPDNSProviderError(code: .timedOut, message: "no answer"))
         let v4 = HTTPDNSProviderAnswer.Family.addresses(
             [HTTPDNSAddress(v4: 203, 0, 113, 7)],
@@ -195,9 +195,9 @@ struct ProviderTeamTests {
             canonicalName: nil
         )
         try fixture.say(.answer(HTTPDNSProviderAnswer(v4: v4, v6: failure)), at: 0)
-        var assignment = try fixture.assignment()
-        assignment.query.families = .both
-        guard case .answered(let answer) = await fixture.team.ask(assignment) else {
+        var poolAttempt = try fixture.poolAttempt()
+        poolAttempt.query.families = .both
+        guard case .answered(let answer) = await fixture.pool.ask(poolAttempt) else {
             Issue.record("not answered")
             return
         }
@@ -207,7 +207,7 @@ struct ProviderTeamTests {
             return
         }
         #expect(missing.code == .timedOut)
-        #expect(fixture.team.health[0].successes == 1)
+        #expect(fixture.pool.health[0].successes == 1)
     }
 
     /// In real time. Nothing is left behind.
@@ -227,7 +227,7 @@ struct ProviderTeamTests {
                 provider.answer(scripts.randomElement(using: &random) ?? nil, for: host)
             }
         }
-        let team = ProviderPool(
+        let pool = ProviderPool(
             providers.map { ProviderLease($0) },
             limits: [
                 "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 3),
@@ -242,14 +242,14 @@ struct ProviderTeamTests {
         let outcomes = await withTaskGroup(of: ProviderPool.Outcome.self) { group in
             for (number, milliseconds) in cancelAfter.enumerated() {
                 group.addTask {
-                    let assignment = ProviderPool.PoolAttempt(
+                    let poolAttempt = ProviderPool.PoolAttempt(
                         providers: names,
                         order: number.isMultiple(of: 2) ? .given : .fastest,
                         wantsSecondOpinion: number.isMultiple(of: 3),
                         query: HTTPDNSProviderQuery(host: hosts[number % hosts.count], families: .v4, timeLimit: .zero),
                         deadline: SystemTimeSource().now() + .milliseconds(100)
                     )
-                    let task = Task { await team.ask(assignment) }
+                    let task = Task { await pool.ask(poolAttempt) }
                     if milliseconds < 6 {
                         // A moment that has to do with nothing: there is no event to await.
                         try? await Task.sleep(for: .milliseconds(milliseconds))
@@ -261,11 +261,11 @@ struct ProviderTeamTests {
             return await group.reduce(into: [ProviderPool.Outcome]()) { $0.append($1) }
         }
         #expect(outcomes.count == cancelAfter.count)
-        while team.health.contains(where: { $0.inFlight > 0 }), !Task.isCancelled { await Task.yield() }
-        #expect(team.health.allSatisfy { $0.queued == 0 })
+        while pool.health.contains(where: { $0.inFlight > 0 }), !Task.isCancelled { await Task.yield() }
+        #expect(pool.health.allSatisfy { $0.queued == 0 })
         #expect(providers[0].peakInFlight <= 3)
         #expect(providers[1].peakInFlight <= 5)
         // A query that was given up before its task began does not reach the provider.
-        for (health, provider) in zip(team.health, providers) { #expect(health.queries >= provider.queries.count) }
+        for (health, provider) in zip(pool.health, providers) { #expect(health.queries >= provider.queries.count) }
     }
 }

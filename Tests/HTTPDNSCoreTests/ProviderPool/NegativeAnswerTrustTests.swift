@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Trust in a provider's negative answers")
 struct NegativeAnswerTrustTests {
-    private typealias Simulation = TeamSimulation
+    private typealias Simulation = PoolSimulation
 
     private func host(_ number: Int) throws -> HTTPDNSName { try HTTPDNSName("n\(number).test") }
 
@@ -54,67 +54,67 @@ struct NegativeAnswerTrustTests {
 
     @Test("Lookups wait for the one that asks another provider, and share its outcome")
     func held() throws {
-        var team = Simulation([
+        var pool = Simulation([
             ("first", Simulation.negative(after: .milliseconds(5))),
             ("second", Simulation.negative(after: .milliseconds(20))),
         ])
-        let ids = try (0..<10).map { try team.ask(host: "n\($0).test") }
-        team.run(for: .milliseconds(25))
-        for id in ids { #expect(team.text(id) == "first at 25 ms: nothing") }
-        #expect(team.sentTo("second") == 1)
+        let ids = try (0..<10).map { try pool.ask(host: "n\($0).test") }
+        pool.run(for: .milliseconds(25))
+        for id in ids { #expect(pool.text(id) == "first at 25 ms: nothing") }
+        #expect(pool.sentTo("second") == 1)
     }
 
     @Test("When the other provider has addresses, every waiting lookup asks it")
     func contradicted() throws {
-        var team = Simulation([
+        var pool = Simulation([
             ("liar", Simulation.negative(after: .milliseconds(5))),
             ("honest", Simulation.answering(after: .milliseconds(20))),
         ])
-        let ids = try (0..<10).map { try team.ask(host: "n\($0).test") }
-        team.run(for: .milliseconds(45))
-        #expect(team.text(ids[0]) == "honest at 25 ms: addresses")
-        for id in ids.dropFirst() { #expect(team.text(id) == "honest at 45 ms: addresses") }
+        let ids = try (0..<10).map { try pool.ask(host: "n\($0).test") }
+        pool.run(for: .milliseconds(45))
+        #expect(pool.text(ids[0]) == "honest at 25 ms: addresses")
+        for id in ids.dropFirst() { #expect(pool.text(id) == "honest at 45 ms: addresses") }
         // Known to be wrong, it is not waited for again.
-        let later = try team.ask(host: "later.test")
-        team.run(for: .milliseconds(25))
-        #expect(team.text(later) == "honest at 70 ms: addresses")
+        let later = try pool.ask(host: "later.test")
+        pool.run(for: .milliseconds(25))
+        #expect(pool.text(later) == "honest at 70 ms: addresses")
     }
 
     @Test("A lookup waits for another one no longer than the hedge delay")
     func impatient() throws {
-        var team = Simulation([
+        var pool = Simulation([
             ("first", Simulation.negative(after: .milliseconds(5))), ("second", Simulation.blackHole),
         ])
-        let ids = try (0..<2).map { try team.ask(host: "n\($0).test") }
-        team.run(for: .milliseconds(60))
-        #expect(team.sentTo("second") == 2)
-        team.run(for: .seconds(2))
-        for id in ids { #expect(team.text(id).hasPrefix("first at")) }
+        let ids = try (0..<2).map { try pool.ask(host: "n\($0).test") }
+        pool.run(for: .milliseconds(60))
+        #expect(pool.sentTo("second") == 2)
+        pool.run(for: .seconds(2))
+        for id in ids { #expect(pool.text(id).hasPrefix("first at")) }
     }
 
     @Test("A provider in quarantine is not asked to confirm a healthy one")
     func resting() throws {
-        var team = Simulation([
+        var pool = Simulation([
             ("first", Simulation.negative(after: .milliseconds(5))), ("second", Simulation.failing()),
         ])
-        try team.ask(["second"])
-        team.run(for: .milliseconds(10))
-        let id = try team.ask()
-        team.run(for: .milliseconds(10))
-        #expect(team.text(id) == "first at 15 ms: nothing" && team.sentTo("second") == 1)
+        try pool.ask(["second"])
+        pool.run(for: .milliseconds(10))
+        let id = try pool.ask()
+        pool.run(for: .milliseconds(10))
+        #expect(pool.text(id) == "first at 15 ms: nothing" && pool.sentTo("second") == 1)
     }
 
     @Test("Canceling a lookup that waits for another one leaves that one alone")
     func givenUp() throws {
-        var team = Simulation([
+        var pool = Simulation([
             ("first", Simulation.negative(after: .milliseconds(5))),
             ("second", Simulation.negative(after: .milliseconds(20))),
         ])
-        let ids = try (0..<2).map { try team.ask(host: "n\($0).test") }
-        team.run(for: .milliseconds(10))
-        team.leave(ids[1])
-        #expect(team.text(ids[1]) == "canceled at 10 ms")
-        team.run(for: .milliseconds(50))
-        #expect(team.text(ids[0]) == "first at 25 ms: nothing")
+        let ids = try (0..<2).map { try pool.ask(host: "n\($0).test") }
+        pool.run(for: .milliseconds(10))
+        pool.leave(ids[1])
+        #expect(pool.text(ids[1]) == "canceled at 10 ms")
+        pool.run(for: .milliseconds(50))
+        #expect(pool.text(ids[0]) == "first at 25 ms: nothing")
     }
 }

@@ -7,7 +7,7 @@ import HTTPDNSTesting
 import Testing
 
 @Suite("One lookup in flight for many callers", .timeLimit(.minutes(10)))
-struct SharedFlightTests {
+struct SharedLookupTests {
     @Test("1,000 concurrent misses make 1 query, and all get the answer")
     func coalesces() async throws {
         let fixture = try ResolverFixture()
@@ -166,8 +166,8 @@ struct SharedFlightTests {
     }
 
     @Test("Lookups beyond the bound are refused, and those in flight are still shared")
-    func boundsFlights() async throws {
-        let fixture = try ResolverFixture(maximumFlights: 2)
+    func boundsLookups() async throws {
+        let fixture = try ResolverFixture(maximumLookups: 2)
         try fixture.say(["203.0.113.1"], about: "a.test")
         fixture.provider.hold()
         async let first = fixture.resolve("a.test")
