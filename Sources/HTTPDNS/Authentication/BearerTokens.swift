@@ -88,11 +88,7 @@ final class BearerTokens: Hashable, Sendable {
             }
         }
         defer { timer?.cancel() }
-        return try await withTaskCancellationHandler {
-            try await waiter.value().get()
-        } onCancel: {
-            waiter.deliver(.failure(CancellationError()))
-        }
+        return try await waiter.value(orOnCancel: .failure(CancellationError())).get()
     }
 
     /// Calls the closure in a task of its own: it serves all waiters, and no waiter's cancellation ends it.

@@ -82,7 +82,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         try RequestCheck.check(request, at: url)
         // Nearly all requests: nothing of their own changes the query.
         let isBare = carried == nil && freshAfter == nil && request.own?.settings.options.leavesQuery ?? true
-        if isBare, let name = url.name, let resolution = resolver.directHit(name, port: url.port) {
+        if isBare, let name = url.name, let resolution = resolver.cached(name, port: url.port) {
             return finish(request, url, resolution)
         }
         if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
@@ -175,13 +175,13 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     }
 
     /// Returns the addresses that are known without waiting; nil when a query is needed.
-    /// - Parameter hasMissed: As for ``HTTPDNSResolver/immediateResolution(for:hasMissed:)``.
+    /// - Parameter hasMissed: As for ``HTTPDNSResolver/cached(_:hasMissed:)``.
     private func knownResolution(
         for question: HTTPDNSResolver.Query,
         hasMissed: Bool = false
     ) throws(HTTPDNSClientError) -> HTTPDNSResolver.Resolution? {
         do {
-            return try resolver.immediateResolution(for: question, hasMissed: hasMissed)
+            return try resolver.cached(question, hasMissed: hasMissed)
         } catch {
             throw HTTPDNSClientError(error)
         }

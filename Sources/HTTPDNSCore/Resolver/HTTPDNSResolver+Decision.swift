@@ -12,52 +12,45 @@ extension HTTPDNSResolver {
 
     /// Applies the steps that need neither cache nor network: the request, literals, the kill switch, mappings, rollouts.
     func decide(
-        _ question: HTTPDNSResolver.Query,
+        _ query: HTTPDNSResolver.Query,
         by settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) -> Decision {
-        try requireRunning(question)
-        if let families = question.families, families.intersection(.both).isEmpty {
-            throw .noFamily(host: question.host.description)
+        if live.isClosed { throw .shutDown(host: query.host.description) }
+        if let families = query.families, families.intersection(.both).isEmpty {
+            throw .noFamily(host: query.host.description)
         }
-        if !question.addresses.isEmpty {
-            return .settled(try settle(question.addresses, .request, question, by: settings))
+        if !query.addresses.isEmpty {
+            return .settled(try settle(query.addresses, .request, query, by: settings))
         }
         let name: HTTPDNSName
-        switch question.host {
+        switch query.host {
         case .address(let address):
-            let endpoint = HTTPDNSEndpoint(address: address, port: question.port)
-            return .settled(try settle([endpoint], .literal, question, by: settings))
+            let endpoint = HTTPDNSEndpoint(address: address, port: query.port)
+            return .settled(try settle([endpoint], .literal, query, by: settings))
         case .name(let host):
             name = host
         }
-        if name.isLocalhost { return .settled(try settle(loopbacks(question), .literal, question, by: settings)) }
-        let generation = settings.mappings.generation
-        if question.usesSystemResolver {
-            let key = CacheKey(name, families: question.families, isSystemOnly: true)
-            return .lookFor(CacheLookup(key: key, systemOnly: .request, generation: generation))
+        if name.isLocalhost { return .settled(try settle(loopbacks(query), .literal, query, by: settings)) }
+        let key = CacheKey(name, families: query.families, clientSubnet: query.clientSubnet)
+        var lookup = CacheLookup(self, query, by: settings, key)
+        if query.usesSystemResolver {
+            lookup.takeSystem(.request)
+            return .lookFor(lookup)
         }
         // The kill switch precedes every mapping: the mappings may be the cause of the trouble.
         if let entry = switchEntry(for: name, by: settings) {
-            let key = CacheKey(name, families: question.families, isSystemOnly: true)
-            return .lookFor(
-                CacheLookup(
-                    key: key,
-                    systemOnly: .switchedOff,
-                    generation: generation,
-                    counts: [.switchedOff],
-                    switchedOff: entry
-                )
-            )
+            lookup.switchOff(by: entry)
+            return .lookFor(lookup)
         }
-        guard let first = settings.mappings.index.rule(for: name, port: question.port) else {
-            let key = CacheKey(name, families: question.families, clientSubnet: question.clientSubnet)
-            return .lookFor(roll(CacheLookup(key: key, generation: generation), question, by: settings))
+        guard let first = settings.mappings.index.rule(for: name, port: query.port) else {
+            roll(&lookup)
+            return .lookFor(lookup)
         }
-        if let resolution = prepared(first, port: question.port, families: question.families, by: settings) {
+        if let resolution = prepared(first, port: query.port, families: query.families, by: settings) {
             return .settled(resolution)
         }
-        let chain = ViaChain(from: name, port: question.port, in: settings.mappings.index)
-        return try decide(question, by: first, chain, settings)
+        let chain = ViaChain(from: name, port: query.port, in: settings.mappings.index)
+        return try decide(lookup, by: first, chain)
     }
 
     /// Returns the resolution of a prepared rule, if neither families nor policy could remove an address from it.
@@ -81,11 +74,11 @@ extension HTTPDNSResolver {
     }
 
     private func decide(
-        _ question: HTTPDNSResolver.Query,
+        _ lookup: CacheLookup,
         by first: IndexedRule,
-        _ chain: ViaChain,
-        _ settings: LiveSettings
+        _ chain: ViaChain
     ) throws(HTTPDNSResolver.Error) -> Decision {
+        let (query, settings) = (lookup.query, lookup.settings)
         var mapping = HTTPDNSResolver.AppliedMapping(
             key: first.key,
             origin: first.origin,
@@ -98,14 +91,14 @@ extension HTTPDNSResolver {
         case .addresses(let targets):
             mapping.targets = targets
             endpoints = WeightedOrder.arrange(targets, random: random).map {
-                HTTPDNSEndpoint(address: $0.address, port: $0.port ?? question.port)
+                HTTPDNSEndpoint(address: $0.address, port: $0.port ?? query.port)
             }
         case nil where chain.target.isLocalhost:
-            endpoints = loopbacks(question)
+            endpoints = loopbacks(query)
         case .system, .via, .lastResort, nil:
-            return .lookFor(lookFor(question, mapping, chain, settings))
+            return .lookFor(follow(lookup, mapping, chain))
         }
-        var resolution = try settle(endpoints, .mapping, question, by: settings)
+        var resolution = try settle(endpoints, .mapping, query, by: settings)
         resolution.generation = generation
         resolution.mapping = mapping
         resolution.identity = chain.identity
@@ -114,61 +107,40 @@ extension HTTPDNSResolver {
     }
 
     /// Returns the cache lookup at the end of the rules, when these have no addresses, or only addresses of last resort.
-    private func lookFor(
-        _ question: HTTPDNSResolver.Query,
+    private func follow(
+        _ lookup: CacheLookup,
         _ mapping: HTTPDNSResolver.AppliedMapping,
-        _ chain: ViaChain,
-        _ settings: LiveSettings
+        _ chain: ViaChain
     ) -> CacheLookup {
-        let isSystemOnly = chain.last?.mapping.action == .system
         var queriedName: HTTPDNSName?
-        if !chain.names.isEmpty, case .name(let name) = question.host { queriedName = name }
+        if !chain.names.isEmpty { queriedName = lookup.host }
         var lastResort: [HTTPDNSMapping.Target] = []
         if case .lastResort(let targets) = chain.last?.mapping.action { lastResort = targets }
-        var name = CacheLookup(
-            key: CacheKey(
-                chain.target,
-                families: question.families,
-                isSystemOnly: isSystemOnly,
-                clientSubnet: isSystemOnly ? nil : question.clientSubnet
-            ),
-            systemOnly: isSystemOnly ? .mapping : nil,
-            generation: settings.mappings.generation,
-            mappingTrace: MappingTrace(
-                mapping: mapping,
-                queriedName: queriedName,
-                identity: chain.identity,
-                timeToLive: chain.timeToLive,
-                lastResort: lastResort
-            )
+        var lookup = lookup
+        lookup.key = CacheKey(chain.target, families: lookup.query.families, clientSubnet: lookup.query.clientSubnet)
+        lookup.mappingTrace = MappingTrace(
+            mapping: mapping,
+            queriedName: queriedName,
+            identity: chain.identity,
+            timeToLive: chain.timeToLive,
+            lastResort: lastResort
         )
-        if isSystemOnly { return name }
-        // The target of `via` rules can be off while the queried name is on.
-        if !chain.names.isEmpty, let entry = switchEntry(for: chain.target, by: settings) {
-            name.key = CacheKey(chain.target, families: question.families, isSystemOnly: true)
-            name.systemOnly = .switchedOff
-            name.counts = [.switchedOff]
-            name.switchedOff = entry
-            return name
+        if chain.last?.mapping.action == .system {
+            lookup.takeSystem(.mapping)
+        } else if !chain.names.isEmpty, let entry = switchEntry(for: chain.target, by: lookup.settings) {
+            // The target of `via` rules can be off while the queried name is on.
+            lookup.switchOff(by: entry)
+        } else {
+            roll(&lookup)
         }
-        return roll(name, question, by: settings)
-    }
-
-    private func switchEntry(for name: HTTPDNSName, by settings: LiveSettings) -> HTTPDNSResolver.KillSwitch.Entry? {
-        if killSwitch.isFullyOn { return nil }
-        return killSwitch.entry(for: name, decidedBy: settings.resolving.routes.entry(for: name)?.route.pattern)
+        return lookup
     }
 
     /// Sends a query to the system resolver if it is outside its route's rollout, or its route is in shadow mode.
-    private func roll(
-        _ name: CacheLookup,
-        _ question: HTTPDNSResolver.Query,
-        by settings: LiveSettings
-    ) -> CacheLookup {
-        var name = rolled(name, question, by: settings)
-        name.key = withoutUselessDot(name.key, by: settings)
-        name.shadow = name.shadow.map { withoutUselessDot($0, by: settings) }
-        return name
+    private func roll(_ lookup: inout CacheLookup) {
+        decideMode(of: &lookup)
+        lookup.key = withoutUselessDot(lookup.key, by: lookup.settings)
+        lookup.shadow = lookup.shadow.map { withoutUselessDot($0, by: lookup.settings) }
     }
 
     /// Returns the key without the trailing dot of its name, if the system resolver is never queried for it.
@@ -182,50 +154,38 @@ extension HTTPDNSResolver {
         return CacheKey(host, families: key.families, clientSubnet: key.clientSubnet)
     }
 
-    private func rolled(
-        _ name: CacheLookup,
-        _ question: HTTPDNSResolver.Query,
-        by settings: LiveSettings
-    ) -> CacheLookup {
-        guard settings.resolving.routes.hasModes,
-            let route = settings.resolving.routes.entry(for: name.host)?.route, case .providers = route.action
-        else { return name }
-        var name = name
+    private func decideMode(of lookup: inout CacheLookup) {
+        let routes = lookup.settings.resolving.routes
+        guard routes.hasModes, let route = routes.entry(for: lookup.host)?.route, case .providers = route.action else {
+            return
+        }
         if let rollout = route.rollout {
+            let query = lookup.query
             let place: UInt64 =
                 switch rollout.by {
                 case .process: rolloutPlace
-                case .key: RolloutPlace.of(question.rolloutKey ?? question.host.description, in: route.pattern)
+                case .key: RolloutPlace.of(query.rolloutKey ?? query.host.description, in: route.pattern)
                 }
-            name.counts = [place < rollout.share ? .rolledOut : .outsideRollout]
+            lookup.counts = [place < rollout.share ? .rolledOut : .outsideRollout]
             if place >= rollout.share {
-                name.systemOnly = .outsideRollout
-                name.key = CacheKey(name.host, families: question.families, isSystemOnly: true)
-                return name
+                lookup.takeSystem(.outsideRollout)
+                return
             }
         }
         if route.mode == .shadow {
-            name.shadow = name.key
-            name.systemOnly = .shadow
-            name.key = CacheKey(name.host, families: question.families, isSystemOnly: true)
+            lookup.shadow = lookup.key
+            lookup.takeSystem(.shadow)
         }
-        return name
     }
 
     /// Returns both loopback addresses, whatever the system has for `localhost` (RFC 6761 section 6.3).
-    private func loopbacks(_ question: HTTPDNSResolver.Query) -> [HTTPDNSEndpoint] {
+    private func loopbacks(_ query: HTTPDNSResolver.Query) -> [HTTPDNSEndpoint] {
         [HTTPDNSAddress(v4: 127, 0, 0, 1), HTTPDNSAddress(family: .v6, high: 0, low: 1)].map {
-            HTTPDNSEndpoint(address: $0, port: question.port)
+            HTTPDNSEndpoint(address: $0, port: query.port)
         }
     }
 
-    /// Returns the lookup for a name: its route, providers and families.
-    func lookup(for question: CacheLookup, by settings: LiveSettings) -> UpstreamLookup {
-        var lookup = lookup(about: question.key, systemOnly: question.systemOnly, by: settings.resolving)
-        lookup.queriedName = question.mappingTrace?.queriedName
-        return lookup
-    }
-
+    /// Returns the lookup at the sources for a key: its route, providers and families.
     func lookup(about key: CacheKey, systemOnly: SystemOnlyReason?, by settings: ResolvingSettings) -> UpstreamLookup {
         let entry = systemOnly == nil ? settings.routes.entry(for: key.host) : nil
         var reason = systemOnly
@@ -253,16 +213,16 @@ extension HTTPDNSResolver {
     func settle(
         _ endpoints: [HTTPDNSEndpoint],
         _ source: HTTPDNSResolver.Resolution.Source,
-        _ question: HTTPDNSResolver.Query,
+        _ query: HTTPDNSResolver.Query,
         by settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution {
-        let families = question.families ?? settings.resolving.configuration.usableFamilies
-        let host = question.host.description
+        let families = query.families ?? settings.resolving.configuration.usableFamilies
+        let host = query.host.description
         let wanted = endpoints.filter { families.contains($0.address.family) }
         guard !wanted.isEmpty else { throw .noneOfFamily(families, among: endpoints, source, host: host) }
         let routes = settings.resolving.routes
         var route: HTTPDNSRoute?
-        if routes.hasAddressRules, case .name(let name) = question.host { route = routes.entry(for: name)?.route }
+        if routes.hasAddressRules, case .name(let name) = query.host { route = routes.entry(for: name)?.route }
         var resolution = HTTPDNSResolver.Resolution(
             endpoints: try allowed(wanted, source, providerScope: nil, route: route, host: host, by: settings),
             source: source

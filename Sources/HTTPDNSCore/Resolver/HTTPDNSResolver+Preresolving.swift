@@ -14,12 +14,12 @@ extension HTTPDNSResolver {
         var batches: [Batch.Key: Batch] = [:]
         for host in Set(hosts).sorted() {
             guard
-                case .lookFor(let name)? = try? decide(
+                case .lookFor(let found)? = try? decide(
                     HTTPDNSResolver.Query(.name(host), port: ServiceRoute.port),
                     by: settings
                 )
             else { continue }
-            let lookup = lookup(for: name, by: settings)
+            let lookup = found.upstream
             guard lookup.systemOnlyReason == nil, let route = lookup.route, !route.usesHTTPSRecords,
                 case .providers(let names, _) = route.action, !names.isEmpty,
                 // While the providers are unreliable, the fallback is queried name by name.

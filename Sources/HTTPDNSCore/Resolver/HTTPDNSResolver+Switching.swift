@@ -23,7 +23,9 @@ extension HTTPDNSResolver {
         let hasVia = settings.mappings.index.hasVia
         for shard in cache.shards {
             let (count, waiters, work) = shard.state.withLock { state in
-                var ended = state.lookups.removeAll { !$0.isSystemOnly && isOff($0.host, by: settings) }
+                var ended = state.lookups.removeAll {
+                    !$0.isSystemOnly && switchEntry(for: $0.host, by: settings) != nil
+                }
                 if hasVia { ended.waiters += state.lookups.waiters { !$0.isSystemOnly } }
                 return ended
             }
@@ -36,16 +38,11 @@ extension HTTPDNSResolver {
     }
 
     /// Returns whether the kill switch, in its present state, would send a query to the system resolver.
-    func isSwitchedOff(_ question: HTTPDNSResolver.Query) -> Bool {
-        guard !killSwitch.isFullyOn, case .lookFor(let name)? = try? decide(question, by: live.current) else {
+    func isSwitchedOff(_ query: HTTPDNSResolver.Query) -> Bool {
+        guard !killSwitch.isFullyOn, case .lookFor(let lookup)? = try? decide(query, by: live.current) else {
             return false
         }
-        return name.systemOnly == .switchedOff
-    }
-
-    /// Returns whether the kill switch, in its present state, turns a name off.
-    func isOff(_ host: HTTPDNSName, by settings: LiveSettings) -> Bool {
-        killSwitch.entry(for: host, decidedBy: settings.resolving.routes.entry(for: host)?.route.pattern) != nil
+        return lookup.systemOnly == .switchedOff
     }
 
     /// Looks up the names in use that are off, those with the newest answers first.
@@ -59,7 +56,7 @@ extension HTTPDNSResolver {
             while !live.isClosed, lookAheads.load(ordering: .relaxed) == run,
                 let name = names.next()
             {
-                if isOff(name.host, by: settings) { return name }
+                if switchEntry(for: name.host, by: settings) != nil { return name }
             }
             return nil
         }
@@ -117,6 +114,3 @@ extension HTTPDNSResolver {
         _ = await waiter.value()
     }
 }
-
-/// A name was turned off while a query waited for its providers: the query continues with the system resolver.
-struct SwitchedOffMeanwhile: Error {}

@@ -125,39 +125,33 @@ public final class HTTPDNSResolver: Sendable {
     /// - Throws: ``HTTPDNSResolver/Error``; `CancellationError` when the task is canceled, which does not affect other
     ///   queries that wait for the same name.
     public func resolve(_ query: HTTPDNSResolver.Query) async throws -> HTTPDNSResolver.Resolution {
-        if let resolution = try immediateResolution(for: query) { return resolution }
+        if let resolution = try cached(query) { return resolution }
         let started = fixed.timeSource.now()
         if !isStarted.load(ordering: .acquiring) { await startFirst(limit: query.timeLimit) }
-        // Whether the query has waited, was counted, and continued with the system resolver.
-        var isRepeated = false
+        var isCounted = false
         while true {
-            let turns = killSwitch.generation
-            let settings = live.current
-            switch try decide(query, by: settings) {
+            let switchGeneration = killSwitch.generation
+            let lookup: CacheLookup
+            switch try decide(query, by: live.current) {
             // A mapping may have been added since the first check.
             case .settled(let resolution): return resolution
-            case .lookFor(let name):
-                do {
-                    let answer = try await answer(
-                        name,
-                        to: query,
-                        by: settings,
-                        since: started,
-                        turns: turns,
-                        isRepeated: isRepeated
-                    )
-                    // Nil when newer settings were used first: then the query uses those.
-                    guard let answer else { continue }
-                    // A provider's answer is not used if the name was turned off meanwhile.
-                    guard answer.source == .provider, killSwitch.generation != turns, isSwitchedOff(query) else {
-                        return answer
-                    }
-                } catch let error as HTTPDNSResolver.Error {
-                    guard error.code != .shutDown, name.systemOnly == nil, killSwitch.generation != turns,
-                        isSwitchedOff(query)
-                    else { throw error }
-                } catch is SwitchedOffMeanwhile {}
-                isRepeated = true
+            case .lookFor(let found): lookup = found
+            }
+            let pending = PendingQuery(
+                lookup: lookup,
+                started: started,
+                switchGeneration: switchGeneration,
+                isCounted: isCounted
+            )
+            let end: PendingQuery.End
+            switch pending.join() {
+            case .ended(let found): end = found
+            case .wait(let wait): end = pending.settle(await pending.delivery(of: wait), wait)
+            }
+            switch end {
+            case .resolved(let resolution): return resolution
+            case .failed(let error): throw error
+            case .again(let wasCounted): isCounted = wasCounted
             }
         }
     }
@@ -177,7 +171,12 @@ public final class HTTPDNSResolver: Sendable {
     /// Returns the kill switch entry for a name; nil when the name is on.
     package func switchEntry(for host: HTTPDNSName) -> HTTPDNSResolver.KillSwitch.Entry? {
         if killSwitch.isFullyOn { return nil }
-        return killSwitch.entry(for: host, decidedBy: route(for: host)?.pattern)
+        return switchEntry(for: host, by: live.current)
+    }
+
+    func switchEntry(for host: HTTPDNSName, by settings: LiveSettings) -> HTTPDNSResolver.KillSwitch.Entry? {
+        if killSwitch.isFullyOn { return nil }
+        return killSwitch.entry(for: host, decidedBy: settings.resolving.routes.entry(for: host)?.route.pattern)
     }
 
     /// Removes all cached answers, negative answers and failures included. Mappings stay.
@@ -214,12 +213,6 @@ public final class HTTPDNSResolver: Sendable {
 
     /// The health of each provider, in the order of the settings.
     public var providerHealth: [HTTPDNSResolver.Status.Provider] { live.current.resolving.pool.health }
-
-    /// Checks that the resolver is running.
-    /// - Throws: ``HTTPDNSResolver/Error`` after ``shutdown()``.
-    func requireRunning(_ query: HTTPDNSResolver.Query) throws(HTTPDNSResolver.Error) {
-        if live.isClosed { throw .shutDown(host: query.host.description) }
-    }
 }
 
 extension HTTPDNSResolver {

@@ -111,48 +111,52 @@ extension ShadowWord {
     }
 }
 
-extension HTTPDNSResolver {
+extension CacheLookup {
     /// Compares the providers' answer for a name with the system resolver's, once.
     ///
     /// No request waits for the comparison, and the providers' addresses are not used for anything else. A name that was
     /// switched off meanwhile is not compared.
-    func compare(_ name: CacheLookup, withSystem system: ShadowWord, by settings: LiveSettings) {
-        guard let key = name.shadow, mayCompare([name.host, key.host]) else { return }
-        var lookup = lookup(about: key, systemOnly: nil, by: settings.resolving)
+    func compare(withSystem word: @autoclosure () -> ShadowWord) {
+        guard let key = shadow else { return }
+        let hosts = [host, key.host]
+        guard resolver.mayCompare(hosts) else { return }
+        var lookup = resolver.lookup(about: key, systemOnly: nil, by: settings.resolving)
         guard case .providers(let names, _) = lookup.route?.action, !names.isEmpty else { return }
         // Families that providers are not queried for are not compared.
-        let system = system.limited(to: lookup.queried)
+        let system = word().limited(to: lookup.queried)
         // The system resolver's answer is already known.
         lookup.route?.action = .providers(names, fallback: .off)
-        let now = fixed.timeSource.coarseNow()
-        let known = cache.shard(for: key).state.withLock { $0.known(key, by: settings.resolving, at: now) }
+        let now = resolver.fixed.timeSource.coarseNow()
+        let known = resolver.cache.shard(for: key).state.withLock { $0.known(key, by: settings.resolving, at: now) }
         switch known?.answer?.find(at: now) ?? .nothing {
         case .fresh(let answer):
             if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
-                refresh(answer, lookup, at: now)
+                resolver.refresh(answer, lookup, at: now)
             }
-            shadows.count(key.host, system: system, providers: word(of: answer, lookup))
+            resolver.shadows.count(key.host, system: system, providers: resolver.word(of: answer, lookup))
         case .backingOff, .stale(_, mayAsk: false):
-            shadows.count(key.host, system: system, providers: .failed)
+            resolver.shadows.count(key.host, system: system, providers: .failed)
         case .stale(_, mayAsk: true), .nothing:
-            guard shadows.wait(key, system) else { return }
+            guard resolver.shadows.wait(key, system) else { return }
             let asked = lookup
             // A detached task, because it is no part of the request: it has neither its priority nor its end.
-            Task.detached { [self, hosts = [name.host, key.host]] in
-                shadows.finish(key, mayCompare(hosts) ? await providersWord(asked) : .failed)
+            Task.detached { [resolver] in
+                resolver.shadows.finish(key, resolver.mayCompare(hosts) ? await resolver.providersWord(asked) : .failed)
             }
         }
     }
+}
 
+extension HTTPDNSResolver {
     /// Returns whether the kill switch, in its present state, allows queries about all of these names.
-    private func mayCompare(_ hosts: [HTTPDNSName]) -> Bool {
+    fileprivate func mayCompare(_ hosts: [HTTPDNSName]) -> Bool {
         guard !killSwitch.isFullyOn else { return true }
         let settings = live.current
-        return !hosts.contains { isOff($0, by: settings) }
+        return hosts.allSatisfy { switchEntry(for: $0, by: settings) == nil }
     }
 
     /// Returns the answer of a route's providers for a name, through cache and lookups as for a request.
-    private func providersWord(_ lookup: UpstreamLookup) async -> ShadowWord {
+    fileprivate func providersWord(_ lookup: UpstreamLookup) async -> ShadowWord {
         guard mayAsk(lookup) else { return .failed }
         let now = fixed.timeSource.now()
         let waiter = OneShot<Delivery>()
@@ -176,7 +180,7 @@ extension HTTPDNSResolver {
     }
 
     /// Returns the usable addresses of an answer. An answer without usable addresses counts as one without addresses.
-    private func word(of answer: CachedAnswer, _ lookup: UpstreamLookup) -> ShadowWord {
+    fileprivate func word(of answer: CachedAnswer, _ lookup: UpstreamLookup) -> ShadowWord {
         guard let origin = answer.origin, origin.source == .provider else { return .failed }
         guard answer.kind == .addresses else { return .nothing }
         let screen = lookup.screen

@@ -52,11 +52,7 @@ package final class SerialWork: Sendable {
         } refuse: {
             outcome.deliver(.failure(NoThread()))
         }
-        return try await withTaskCancellationHandler {
-            await outcome.value()
-        } onCancel: {
-            outcome.deliver(.failure(CancellationError()))
-        }.get()
+        return try await outcome.value(orOnCancel: .failure(CancellationError())).get()
     }
 
     /// Runs a task's steps like the work for ``run(_:)``.

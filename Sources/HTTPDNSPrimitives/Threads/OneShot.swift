@@ -54,6 +54,15 @@ public final class _OneShot<Value: Sendable>: Sendable {
             if let ready { continuation.resume(returning: ready) }
         }
     }
+
+    /// Returns the value, as soon as it is delivered, or another one when the task is canceled before. For one task only.
+    package func value(orOnCancel other: Value) async -> Value {
+        await withTaskCancellationHandler {
+            await value()
+        } onCancel: {
+            deliver(other)
+        }
+    }
 }
 
 /// The outcome of an operation under a time limit.
@@ -90,10 +99,6 @@ package enum LimitedWork<Success: Sendable>: Sendable {
             work.cancel()
             timer.cancel()
         }
-        return await withTaskCancellationHandler {
-            await ending.value()
-        } onCancel: {
-            ending.deliver(.canceled)
-        }
+        return await ending.value(orOnCancel: .canceled)
     }
 }

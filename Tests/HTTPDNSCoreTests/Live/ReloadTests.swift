@@ -302,7 +302,7 @@ struct ReloadTests {
         _ = try await resolver.resolve(query)
         settings.providers = [try service(url, at: address)]
         #expect(try resolver.reload(settings).isChanged == (address != "192.0.2.1" || !keeps || url.contains(":443")))
-        #expect(try (resolver.immediateResolution(for: query) != nil) == keeps)
+        #expect(try (resolver.cached(query) != nil) == keeps)
         await resolver.shutdown()
     }
 

@@ -142,7 +142,7 @@ struct SharedProviderTests {
         again.cache.staleLimit = .seconds(60)
         #expect(try resolver.reload(again).isChanged)
         let query = HTTPDNSResolver.Query(.name(try HTTPDNSName("img.test")), port: 443)
-        #expect(try resolver.immediateResolution(for: query)?.isCached == true)
+        #expect(try resolver.cached(query)?.isCached == true)
         try resolver.reload(settings(Table(last: 2)))
         #expect(try await resolve(resolver) == "203.0.113.2")
         await resolver.shutdown()

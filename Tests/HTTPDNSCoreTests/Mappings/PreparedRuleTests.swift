@@ -110,8 +110,8 @@ struct PreparedRuleTests {
         if !byCopy { try untrusted.mappings.replaceBase(with: trusted.mappings.current) }
         let query = HTTPDNSResolver.Query(.name(try HTTPDNSName("meta.test")), port: 443)
         for _ in 0..<3 {
-            #expect(try trusted.immediateResolution(for: query)?.endpoints.count == 1)
-            let error = #expect(throws: HTTPDNSResolver.Error.self) { try untrusted.immediateResolution(for: query) }
+            #expect(try trusted.cached(query)?.endpoints.count == 1)
+            let error = #expect(throws: HTTPDNSResolver.Error.self) { try untrusted.cached(query) }
             #expect(error?.code == .policyRefused)
             // Both resolvers count their settings alike.
             settings.timeLimit += .seconds(1)

@@ -82,7 +82,7 @@ struct DoHFamilyPatienceTests {
         #expect(first.awaitsFamily)
         #expect(await resolver.completedResolution(for: query)?.endpoints.count == 2)
         await listener.wait(for: .refreshed)
-        #expect(try resolver.immediateResolution(for: query)?.endpoints.count == 2)
+        #expect(try resolver.cached(query)?.endpoints.count == 2)
         #expect(exchange.sent.count == 3)
     }
 

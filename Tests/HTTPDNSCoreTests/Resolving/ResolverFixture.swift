@@ -67,7 +67,7 @@ struct ResolverFixture {
         port: UInt16 = 443,
         _ change: (inout HTTPDNSResolver.Query) throws -> Void = { _ in }
     ) throws -> HTTPDNSResolver.Resolution? {
-        try resolver.immediateResolution(for: question(host, port: port, change))
+        try resolver.cached(question(host, port: port, change))
     }
 
     private func question(
