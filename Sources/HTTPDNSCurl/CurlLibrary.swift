@@ -64,7 +64,7 @@ package enum CurlLibrary {
 
     /// Whether libcurl looks for the last connection of a handle among all when the handle is removed (7.88). LibcurlQuirks.md: the
     /// last connection is looked for.
-    package static let looksForLastConnection = (0x075800..<0x080000).contains(versionNumber)
+    static let looksForLastConnection = (0x075800..<0x080000).contains(versionNumber)
 
     /// Whether libcurl appends a folded first field line to memory of the handle's last response that it has freed (before 8.2).
     /// LibcurlQuirks.md: a folded first line.
@@ -72,7 +72,7 @@ package enum CurlLibrary {
 
     /// Whether libcurl loses an HTTP/2 response whose stream the server resets (RST_STREAM), when it reads both together
     /// (corrected in 8.1). LibcurlQuirks.md: early response, lost.
-    package static let losesResponseBeforeReset = versionNumber < 0x080100
+    static let losesResponseBeforeReset = versionNumber < 0x080100
 
     /// The value of CURLOPT_DNS_CACHE_TIMEOUT, in seconds, with which entries never expire. 7.88.1 takes -1. Version 8.14.1
     /// removes all entries then, and 8.16.0 refuses it. LibcurlQuirks.md: entries without a time limit.

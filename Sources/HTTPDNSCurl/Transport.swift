@@ -162,7 +162,7 @@ package final class Transport: Sendable {
     }
 
     /// The number of loops that get requests. Each is a thread once it has been used.
-    package var startedLoops: Int { group?.startedLoops ?? 1 }
+    var startedLoops: Int { group?.startedLoops ?? 1 }
 
     private var mailboxes: [LoopMailbox] { group?.mailboxes ?? [mailbox] }
 

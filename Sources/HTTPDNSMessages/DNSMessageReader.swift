@@ -8,7 +8,7 @@
 package struct DNSMessageReader {
     /// The maximum number of compression pointers in one name: a name has at most 127 labels (RFC 1035 section 2.3.4), and a
     /// pointer that leads to no label is useless.
-    package static let maximumPointers = 128
+    static let maximumPointers = 128
 
     private let octets: [UInt8]
     /// The offset of the next octet.
@@ -48,7 +48,7 @@ package struct DNSMessageReader {
     }
 
     /// Returns a reader of the next `count` octets alone, which this reader skips. Names in it may still point back out of it.
-    package mutating func readSection(_ count: Int) throws(DNSMessageError) -> DNSMessageReader {
+    mutating func readSection(_ count: Int) throws(DNSMessageError) -> DNSMessageReader {
         let start = offset
         _ = try readOctets(count)
         return DNSMessageReader(octets, range: start..<offset)
@@ -116,7 +116,7 @@ package struct DNSMessageReader {
     }
 
     /// Reads a name that must not be compressed (RFC 9460 section 2.2), and stops after it.
-    package mutating func readUncompressedName() throws(DNSMessageError) -> DNSName {
+    mutating func readUncompressedName() throws(DNSMessageError) -> DNSName {
         let start = offset
         var name: [UInt8] = []
         while true {

@@ -9,7 +9,7 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
     /// The maximum number of octets in a name, length octets and root included (RFC 1035 section 2.3.4).
     package static let maximumOctets = 255
     /// The maximum number of octets in a label (RFC 1035 section 2.3.4).
-    package static let maximumLabelOctets = 63
+    static let maximumLabelOctets = 63
 
     /// The uncompressed wire form in lower case.
     package let octets: [UInt8]

@@ -6,7 +6,7 @@ package import HTTPDNSPrimitives
 /// The encoder of queries.
 package enum DNSQuery {
     /// The block size of padding, so that the length of a query reveals little (RFC 8467 section 4.1).
-    package static let paddingBlockOctets = 128
+    static let paddingBlockOctets = 128
 
     /// The UDP payload size in the OPT record. It has no effect over HTTPS, but a front end may forward the record to a
     /// resolver; 1232 is the recommendation of DNS Flag Day 2020.

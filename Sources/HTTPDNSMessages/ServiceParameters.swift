@@ -6,7 +6,7 @@ package import HTTPDNSPrimitives
 /// The parameters of a record in service mode.
 package struct ServiceParameters: Hashable, Sendable {
     /// The maximum number of protocols that are kept; RFC 9460 sets no limit, and three are in use.
-    package static let maximumProtocols = 16
+    static let maximumProtocols = 16
 
     /// The present keys, in ascending order.
     package private(set) var keys: [ServiceParameterKey] = []
@@ -18,7 +18,7 @@ package struct ServiceParameters: Hashable, Sendable {
     package private(set) var v4Hints: [HTTPDNSAddress] = []
     package private(set) var v6Hints: [HTTPDNSAddress] = []
     /// The values of `ech` and of unknown keys, which are not interpreted.
-    package private(set) var uninterpreted: [ServiceParameterKey: [UInt8]] = [:]
+    private(set) var uninterpreted: [ServiceParameterKey: [UInt8]] = [:]
 
     /// Creates an empty set of parameters.
     init() {}
@@ -131,17 +131,17 @@ package struct ServiceParameterKey: Hashable, Comparable, Sendable, CustomString
     /// The protocols of the service (RFC 9460 section 7.1).
     package static let alpn = ServiceParameterKey(number: 1)
     /// The exclusion of the scheme's default protocol (RFC 9460 section 7.1).
-    package static let noDefaultALPN = ServiceParameterKey(number: 2)
+    static let noDefaultALPN = ServiceParameterKey(number: 2)
     /// The port to connect to (RFC 9460 section 7.2).
     package static let port = ServiceParameterKey(number: 3)
     /// The IPv4 addresses of the target (RFC 9460 section 7.3).
-    package static let ipv4Hint = ServiceParameterKey(number: 4)
+    static let ipv4Hint = ServiceParameterKey(number: 4)
     /// The settings of Encrypted ClientHello (RFC 9848), which this library does not support.
     package static let ech = ServiceParameterKey(number: 5)
     /// The IPv6 addresses of the target (RFC 9460 section 7.3).
-    package static let ipv6Hint = ServiceParameterKey(number: 6)
+    static let ipv6Hint = ServiceParameterKey(number: 6)
     /// The path of a DNS-over-HTTPS service as a template (RFC 9461 section 5), which is not interpreted.
-    package static let dohPath = ServiceParameterKey(number: 7)
+    static let dohPath = ServiceParameterKey(number: 7)
 
     /// The supported keys. A record with any other mandatory key is invalid.
     static let implemented: Set<ServiceParameterKey> = [.alpn, .noDefaultALPN, .port, .ipv4Hint, .ipv6Hint]

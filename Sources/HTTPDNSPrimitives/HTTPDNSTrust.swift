@@ -278,7 +278,7 @@ extension HTTPDNSTrust {
     /// A version of TLS.
     public struct TLSVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
         /// The minor version number, after `1.`.
-        package let minor: Int
+        let minor: Int
 
         /// TLS 1.2 (RFC 5246).
         public static let tls12 = HTTPDNSTrust.TLSVersion(minor: 2)

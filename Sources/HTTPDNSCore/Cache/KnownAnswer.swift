@@ -31,9 +31,9 @@ package struct KnownAnswer: Sendable {
     /// The next query for the failed families; nil while none failed.
     var familyBackoff: FamilyBackoff?
     /// Whether two providers gave it, where it is negative.
-    package var isConfirmed = false
+    var isConfirmed = false
     /// Whether the query for HTTPS records failed: the previous records are not contradicted.
-    package var httpsRecordsFailed = false
+    var httpsRecordsFailed = false
     /// Whether queries with any client subnet may use it, although the query had one.
     var holdsForAllClients = false
     /// The result of the HTTPS records; nil without any.

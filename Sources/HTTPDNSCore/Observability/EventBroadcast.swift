@@ -22,7 +22,7 @@ package final class EventBroadcast: Sendable {
     package init() {}
 
     /// Whether there is a listener.
-    package var hasListeners: Bool { listeners.load(ordering: .relaxed) > 0 }
+    var hasListeners: Bool { listeners.load(ordering: .relaxed) > 0 }
 
     /// The number of listeners.
     package var listenerCount: Int { listeners.load(ordering: .relaxed) }

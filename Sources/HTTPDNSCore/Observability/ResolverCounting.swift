@@ -21,7 +21,7 @@ package final class ResolverCounting: Sendable {
     private static let answerTime = firstFailure + HTTPDNSProviderError.Code.all.count
 
     /// The maximum number of patterns with their own counters. Reloads may add more over time; those share one.
-    package static let maximumRoutes = 1000
+    static let maximumRoutes = 1000
 
     /// Returns the counters of the route with a pattern; for nil, those of names without a route.
     package func route(_ pattern: HTTPDNSRoute.Pattern?) -> RouteCounting {

@@ -320,7 +320,7 @@ package struct ServiceCandidates: Hashable, Sendable {
     /// The shortest time to live of all answers that were used.
     package var timeToLive: Duration
     /// The owner of the HTTPS records, if it is not the queried name.
-    package var serviceName: HTTPDNSName?
+    var serviceName: HTTPDNSName?
     /// A failure during the selection. The result is valid, but a later one may be better.
     package var missing: HTTPDNSProviderError?
     /// The versions that the records offer at endpoints where they offer not all.

@@ -73,7 +73,7 @@ extension HTTPDNSResolver {
         /// Replaces the file's entries.
         /// - Parameter keeping: Whether its previous entries stay as well, until the next call: while settings are being
         ///   replaced.
-        package func setFile(_ scopes: Set<Scope>, keeping: Bool = false) {
+        func setFile(_ scopes: Set<Scope>, keeping: Bool = false) {
             change(by: .file) { $0.setFile(scopes, keeping: keeping, at: $1) }
         }
 

@@ -93,7 +93,7 @@ extension HTTPDNSStoredResolution {
     /// The maximum step back of the calendar time between saving and loading for an answer to count as fresh.
     ///
     /// Kerberos and many others tolerate the same difference between two clocks. NTP steps are smaller.
-    package static let toleratedClockDifference: Duration = .seconds(300)
+    static let toleratedClockDifference: Duration = .seconds(300)
 
     /// Converts the answer's times from the calendar to the clock of this process.
     ///

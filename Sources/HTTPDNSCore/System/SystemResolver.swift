@@ -23,7 +23,7 @@ package final class SystemResolver: SystemResolving {
     }
 
     /// The number of threads while no lookup waits longer than ``growthDelay``.
-    package static let defaultThreads = 16
+    static let defaultThreads = 16
     /// The maximum number of threads while lookups wait, unless the settings have more from the start.
     package static let maximumThreads = 64
     /// The time that a lookup waits for a thread before more are started.

@@ -40,7 +40,7 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
     }
 
     /// Changes the value, and wakes one waiting thread if `body` returns true: any of them can do what the change asks for.
-    package func changeWakingOne(_ body: (inout Value) -> Bool) {
+    func changeWakingOne(_ body: (inout Value) -> Bool) {
         pthread_mutex_lock(mutex)
         if body(&value) { pthread_cond_signal(condition) }
         pthread_mutex_unlock(mutex)

@@ -200,7 +200,7 @@ package enum DNSServiceOutcome: Hashable, Sendable {
 
 extension DNSResponse {
     /// The maximum number of records in service mode that are kept.
-    package static let maximumServices = 16
+    static let maximumServices = 16
 
     /// Returns the outcome, by the owner rule of ``outcome()``.
     ///

@@ -16,7 +16,7 @@ package struct UpstreamAddressBook: Sendable {
     /// The least time between two discoveries, also when they fail, as in Alibaba's Android client.
     static let shortestInterval = Duration.seconds(300)
     /// The maximum number of addresses that one query tries, so that each has a fair share of its time.
-    package static let maximumAttempts = 3
+    static let maximumAttempts = 3
     /// The maximum number of discovered addresses that are kept; vendors return only a few.
     static let maximumDiscovered = 32
 
