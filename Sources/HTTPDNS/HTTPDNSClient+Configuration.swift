@@ -80,10 +80,10 @@ extension HTTPDNSClient {
             /// The maximum time that a request waits for a connection; nil means until its deadline.
             public var queueWait: Duration?
             /// The maximum number of connections kept open for later requests, at least 1. A transport that clients share
-            /// has ``HTTPDNSTransport/Limits/idleConnections`` in place of it.
+            /// has ``HTTPDNSLibcurlTransport/Limits/idleConnections`` in place of it.
             public var maximumIdle = 1024
             /// The number of loops. A loop is a thread that sends requests and receives responses. A client on a shared
-            /// transport has the loops of ``HTTPDNSTransport/connections``.
+            /// transport has the loops of ``HTTPDNSLibcurlTransport/connections``.
             ///
             /// Each origin stays on one loop until that loop worked more than 70 % of the last 50 ms with more than eight
             /// requests. Then its requests also go to other loops, with connections of their own. A loop starts when

@@ -48,21 +48,21 @@ public final class HTTPDNSClient: Sendable {
     /// The threads for callback and blocking calls.
     let threads = CallThreads()
     /// The same object as ``sender`` when it belongs to a transport.
-    let lane: ClientTransport?
+    let clientTransport: ClientTransport?
 
     /// Creates a client. Nothing is sent until the first request, except queries to providers for the names to resolve
     /// at start, in the background. Answers that a store kept from before a restart are loaded first.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`: an invalid mapping or route, a time limit that is
     ///   not positive, a CA file or a client certificate that cannot be used.
     public convenience init(configuration: Configuration = Configuration()) async throws {
-        var limits = HTTPDNSTransport.Limits()
+        var limits = HTTPDNSLibcurlTransport.Limits()
         // The transport is for this client alone, and reloads may bring any number of trust settings.
         limits.trustSettings = .max
         limits.idleConnections = configuration.connections.maximumIdle
         var connections = configuration.connections
         // The client counts connections; its own transport need not count them again.
         (connections.maximumPerHost, connections.maximum) = (nil, nil)
-        let transport = HTTPDNSTransport(limits: limits, connections: connections, logger: configuration.logger)
+        let transport = HTTPDNSLibcurlTransport(limits: limits, connections: connections, logger: configuration.logger)
         try await self.init(configuration: configuration, on: transport)
     }
 
@@ -70,17 +70,17 @@ public final class HTTPDNSClient: Sendable {
     /// alone.
     ///
     /// The transport sets the number of kept connections; ``Configuration/Connections/maximumIdle`` is ignored.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for invalid ``HTTPDNSTransport/connections``;
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for invalid ``HTTPDNSLibcurlTransport/connections``;
     ///   `limitReached` when the transport already has its maximum of different trust settings; `shutDown` when the
     ///   transport is shut down.
     public convenience init(
         configuration: Configuration = Configuration(),
-        on transport: HTTPDNSTransport
+        on transport: HTTPDNSLibcurlTransport
     ) async throws {
         try configuration.validate()
         try transport.validate()
         let configuration = try await configuration.withOpenResponseCache()
-        let lane = try await ClientTransport(configuration, on: transport)
+        let clientTransport = try await ClientTransport(configuration, on: transport)
         let resolver: HTTPDNSResolver
         do {
             resolver = try HTTPDNSResolver(
@@ -91,8 +91,13 @@ public final class HTTPDNSClient: Sendable {
         } catch {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
-        self.init(configuration: configuration, resolver: resolver, sender: lane, lane: lane)
-        lane.noteTaken()
+        self.init(
+            configuration: configuration,
+            resolver: resolver,
+            sender: clientTransport,
+            clientTransport: clientTransport
+        )
+        clientTransport.noteTaken()
         try await loadCookies(configuration)
         await resolver.start()
         startWatching(configuration)
@@ -106,14 +111,14 @@ public final class HTTPDNSClient: Sendable {
 
     /// Creates a client with another resolver, made from the same settings, and another sender.
     package convenience init(configuration: Configuration, resolver: HTTPDNSResolver, sender: any HopSending) {
-        self.init(configuration: configuration, resolver: resolver, sender: sender, lane: nil)
+        self.init(configuration: configuration, resolver: resolver, sender: sender, clientTransport: nil)
     }
 
     private init(
         configuration: Configuration,
         resolver: HTTPDNSResolver,
         sender: any HopSending,
-        lane: ClientTransport?
+        clientTransport: ClientTransport?
     ) {
         self.resolver = resolver
         madeAt = configuration.resolver.timeSource.now()
@@ -122,11 +127,11 @@ public final class HTTPDNSClient: Sendable {
             configuration,
             rewriter: rewriter,
             sender: sender,
-            sharedAdmission: lane?.sharedAdmission,
-            loops: lane?.loops ?? 1
+            sharedAdmission: clientTransport?.sharedAdmission,
+            loops: clientTransport?.loops ?? 1
         )
         self.sender = sender
-        self.lane = lane
+        self.clientTransport = clientTransport
         initial = configuration
         if let value = configuration.environment("HTTPDNS_DISABLED") { heedEnvironment(value, configuration.logger) }
         let unusable = configuration.unusableProxyExceptions
@@ -276,7 +281,7 @@ public final class HTTPDNSClient: Sendable {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` when the files cannot be used, such as a certificate
     ///   with another certificate's key, or text that is not PEM. The previous files stay in use.
     public func reloadCertificates() async throws {
-        try await lane?.reloadCertificates()
+        try await clientTransport?.reloadCertificates()
     }
 
     /// Refuses new requests, lets those in flight finish for `duration`, cancels the rest, and shuts down the
@@ -362,14 +367,14 @@ extension HTTPDNSClient {
     package var permitsTaken: Int { pipeline.admissions.reduce(0) { $0 + $1.connections } }
 
     /// Keeps the connections that close from now on, until ``dropClosedConnections()``.
-    package func keepClosedConnections() { lane?.closedConnections.begin() }
+    package func keepClosedConnections() { clientTransport?.closedConnections.begin() }
 
     /// Ends what ``keepClosedConnections()`` began.
-    package func dropClosedConnections() { lane?.closedConnections.end() }
+    package func dropClosedConnections() { clientTransport?.closedConnections.end() }
 
     /// Returns the kept connections that no exporter has taken yet, and the number of those that were too many to be kept. On
     /// a shared transport, they are those of all its clients.
     package func takeClosedConnections() -> (connections: [HTTPDNSTransfer.ClosedConnection], missed: Int) {
-        lane?.closedConnections.take() ?? ([], 0)
+        clientTransport?.closedConnections.take() ?? ([], 0)
     }
 }

@@ -109,30 +109,30 @@ package final class Transport: Sendable {
     /// Sends one hop and returns at the head of its response.
     /// - Parameters:
     ///   - group: The group with which the transfer can be ended.
-    ///   - cohort: The cohort within the group.
-    /// - Throws: ``TransferFailure``; ``TransferGroup/StaleTransportSet`` when the cohort is over; `CancellationError` when
+    ///   - transportSet: The transport set within the group.
+    /// - Throws: ``TransferFailure``; ``TransferGroup/StaleTransportSet`` when the transport set is over; `CancellationError` when
     ///   the task is canceled.
     package func execute(
         _ request: consuming TransferRequest,
         in group: TransferGroup? = nil,
-        cohort: Int = 0
+        transportSet: Int = 0
     ) async throws -> TransferResponse {
-        try await begin(consume request, in: group, cohort: cohort).response()
+        try await begin(consume request, in: group, transportSet: transportSet).response()
     }
 
     /// Hands one hop to the loop, without waiting. Its caller must call ``TransferInProgress/response()`` once.
-    /// - Throws: The errors of ``execute(_:in:cohort:)`` for a hop that cannot begin.
+    /// - Throws: The errors of ``execute(_:in:transportSet:)`` for a hop that cannot begin.
     package func begin(
         _ request: consuming TransferRequest,
         in group: TransferGroup? = nil,
-        cohort: Int = 0
+        transportSet: Int = 0
     ) throws -> TransferInProgress {
         guard !request.endpoints.isEmpty else {
             throw TransferFailure(code: .invalidRequest, phase: .queue, message: "the request has no endpoint to go to")
         }
         let mailbox = mailbox(for: request.url, request.permit)
         let transfer = Transfer(consume request, mailbox: mailbox, group: group)
-        if let group, try !group.add(transfer, cohort: cohort) {
+        if let group, try !group.add(transfer, transportSet: transportSet) {
             throw TransferGroup.StaleTransportSet(request: transfer.takeRequest())
         }
         let pump = transfer.startPump()

@@ -45,7 +45,7 @@ struct SeveralClientsTests {
     @Test("A connection of a shared transport is exported once, by any of its clients")
     func sharedTransport() async throws {
         let server = try RawServer(.readHead, .respond("ok", fields: "Connection: close\r\n"))
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let backend = TestMetrics()
         let mappings = ["one.test": "127.0.0.1:\(server.port)"]
         let first = try await MeasuredClient(mappings, named: "first", to: backend, on: transport)

@@ -7,7 +7,7 @@ func tenants(
     settingsOfFirst: HTTPDNSClient.Configuration,
     settingsOfSecond: HTTPDNSClient.Configuration
 ) async throws {
-    let transport = HTTPDNSTransport()
+    let transport = HTTPDNSLibcurlTransport()
     let first = try await HTTPDNSClient(configuration: settingsOfFirst, on: transport)
     let second = try await HTTPDNSClient(configuration: settingsOfSecond, on: transport)
 

@@ -44,7 +44,7 @@ extension HTTPDNSClient {
                 settings,
                 initial,
                 pipeline,
-                idleConnections: lane?.maximumIdleConnections ?? initial.connections.maximumIdle
+                idleConnections: clientTransport?.maximumIdleConnections ?? initial.connections.maximumIdle
             ),
             counters: counters.byName
         )

@@ -7,14 +7,14 @@ internal import HTTPDNSPrimitives
 
 /// The sender of one client on a transport that others may use too: its own transfers, counted and ended separately.
 ///
-/// Its ``TransportTable`` are replaced as a whole when its trust settings change. The previous ones are kept until their
-/// last transfer has ended, and are then released. The last client to release them ends their loops.
+/// Its ``TransportTable`` is replaced as a whole when its trust settings change. The previous one is kept until its
+/// last transfer has ended, and is then released. The last client to release them ends their loops.
 final class ClientTransport: HopSending {
     private struct State {
-        var ways: TransportTable
+        var table: TransportTable
         /// The number of the transfers that begin now.
-        var cohort = 0
-        /// The replaced transports of older cohorts with transfers in flight.
+        var transportSet = 0
+        /// The replaced transports of older transport sets with transfers in flight.
         var leaving: [Int: TransportTable] = [:]
         var isClosed = false
         var isGivenBack = false
@@ -22,15 +22,16 @@ final class ClientTransport: HopSending {
         var unused: [TrustedTransport] = []
     }
 
-    private let transport: HTTPDNSTransport
+    private let transport: HTTPDNSLibcurlTransport
     private let group: TransferGroup
     private let state: Lock<State>
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
-    init(_ configuration: HTTPDNSClient.Configuration, on transport: HTTPDNSTransport) async throws(HTTPDNSClientError)
+    init(_ configuration: HTTPDNSClient.Configuration, on transport: HTTPDNSLibcurlTransport)
+        async throws(HTTPDNSClientError)
     {
-        let ways = try await transport.lease(configuration)
-        state = Lock(State(ways: ways))
+        let table = try await transport.lease(configuration)
+        state = Lock(State(table: table))
         self.transport = transport
         group = TransferGroup(maximum: configuration.maximumRequestsInFlight)
     }
@@ -41,13 +42,13 @@ final class ClientTransport: HopSending {
 
     func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
         while true {
-            let (ways, cohort) = state.withLock { ($0.ways, $0.cohort) }
+            let (table, transportSet) = state.withLock { ($0.table, $0.transportSet) }
             if isStale() { return nil }
-            let way = ways[request.url.host]
+            let trusted = table[request.url.host]
             // Its authorities are those of the general settings, whatever the host's are.
-            if request.egressPath?.proxy?.kind == .https { try await request.trustProxy(as: ways.everybody) }
+            if request.egressPath?.proxy?.kind == .https { try await request.trustProxy(as: table.everybody) }
             do {
-                return HopAnswer(try await way.execute(consume request, in: group, cohort: cohort))
+                return HopAnswer(try await trusted.execute(consume request, in: group, transportSet: transportSet))
             } catch let superseded as TransferGroup.StaleTransportSet {
                 // The settings were replaced after they were looked up.
                 request = superseded.request
@@ -57,11 +58,11 @@ final class ClientTransport: HopSending {
 
     func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferStart? {
         while true {
-            let (ways, cohort) = state.withLock { ($0.ways, $0.cohort) }
+            let (table, transportSet) = state.withLock { ($0.table, $0.transportSet) }
             if isStale() { return nil }
-            let way = ways[request.url.host]
+            let trusted = table[request.url.host]
             do {
-                return try way.begin(consume request, in: group, cohort: cohort)
+                return try trusted.begin(consume request, in: group, transportSet: transportSet)
             } catch let superseded as TransferGroup.StaleTransportSet {
                 request = superseded.request
             }
@@ -69,7 +70,7 @@ final class ClientTransport: HopSending {
     }
 
     /// Records that a client has begun with its trust settings.
-    func noteTaken() { state.withLock { $0.ways }.noteTaken() }
+    func noteTaken() { state.withLock { $0.table }.noteTaken() }
 
     /// The queue in which the hops of all clients of the transport wait; nil when connections are not limited.
     var sharedAdmission: Admission? { transport.admission }
@@ -91,7 +92,7 @@ final class ClientTransport: HopSending {
 
     /// The records for the trust settings in use; records for other settings do not apply to these.
     var endpointRecords: [HTTPDNSClient.EndpointRecord] {
-        let transports = state.withLock { $0.ways.transports }
+        let transports = state.withLock { $0.table.transports }
         guard transports.count > 1 else { return transports.first?.endpointRecords ?? [] }
         return transports.flatMap(\.endpointRecords)
             .sorted { ($0.endpoint.description, $0.host ?? "") < ($1.endpoint.description, $1.host ?? "") }
@@ -107,10 +108,10 @@ final class ClientTransport: HopSending {
 
     /// The transports in use, and those on which transfers in flight began.
     private var transports: [TrustedTransport] {
-        let ways = state.withLock { [$0.ways] + $0.leaving.values }
-        guard ways.count > 1 else { return ways.flatMap(\.transports) }
+        let tables = state.withLock { [$0.table] + $0.leaving.values }
+        guard tables.count > 1 else { return tables.flatMap(\.transports) }
         var seen: Set<ObjectIdentifier> = []
-        return ways.flatMap(\.transports).filter { seen.insert(ObjectIdentifier($0)).inserted }
+        return tables.flatMap(\.transports).filter { seen.insert(ObjectIdentifier($0)).inserted }
     }
 
     func shutdown(drainingFor duration: Duration) async {
@@ -123,7 +124,7 @@ final class ClientTransport: HopSending {
     /// Checks the files of the client's trust settings now.
     func reloadCertificates() async throws(HTTPDNSClientError) {
         var first: TransferFailure?
-        for transport in state.withLock({ $0.ways.transports }) {
+        for transport in state.withLock({ $0.table.transports }) {
             do throws(TransferFailure) {
                 try await transport.reload()
             } catch {
@@ -140,47 +141,47 @@ final class ClientTransport: HopSending {
     /// - Returns: The transports of these settings; nil when they are already in use.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
     func prepare(_ configuration: HTTPDNSClient.Configuration) async throws(HTTPDNSClientError) -> TransportTable? {
-        let ways = state.withLock { $0.ways }
-        if ways.isMade(of: configuration) { return nil }
-        return try await transport.lease(configuration, insteadOf: ways)
+        let table = state.withLock { $0.table }
+        if table.isMade(of: configuration) { return nil }
+        return try await transport.lease(configuration, insteadOf: table)
     }
 
     /// Makes all transfers that begin from now on use these transports. Transfers in flight finish on theirs; then
     /// loops without further users end.
     /// - Returns: Whether they are in use; false after the shutdown.
-    func exchange(_ ways: TransportTable) -> Bool {
-        let old = state.withLock { state -> (ways: TransportTable, cohort: Int)? in
+    func exchange(_ table: TransportTable) -> Bool {
+        let old = state.withLock { state -> (table: TransportTable, transportSet: Int)? in
             if state.isClosed { return nil }
-            let old = (state.ways, state.cohort)
+            let old = (state.table, state.transportSet)
             state.leaving[old.1] = old.0
-            state.ways = ways
-            // Under this lock, so that a transfer refused as one of an older cohort finds the newer transports.
-            state.cohort = group.advance()
+            state.table = table
+            // Under this lock, so that a transfer refused as one of an older transport set finds the newer transports.
+            state.transportSet = group.advance()
             // Also under this lock: a shutdown must release what has been left, and not what is about to be.
             transport.leave(old.0)
             return old
         }
         guard let old else { return false }
-        ways.noteTaken()
+        table.noteTaken()
         Task { [weak self, group] in
-            await group.awaitEnd(ofCohort: old.cohort)
-            await self?.end(cohort: old.cohort)
+            await group.awaitEnd(of: old.transportSet)
+            await self?.end(transportSet: old.transportSet)
         }
         return true
     }
 
     /// Releases transports that were prepared.
-    func abandon(_ ways: TransportTable) async {
-        for transport in transport.release(ways, held: .candidate) { await transport.shutdown() }
+    func abandon(_ table: TransportTable) async {
+        for transport in transport.release(table, held: .candidate) { await transport.shutdown() }
     }
 
-    private func end(cohort: Int) async {
+    private func end(transportSet: Int) async {
         // Trust settings have closures of the caller: the table is released after the lock.
         let (unused, _) = state.withLock { state -> ([TrustedTransport], TransportTable?) in
-            guard let ways = state.leaving.removeValue(forKey: cohort) else { return ([], nil) }
-            let unused = transport.release(ways, held: .leaving)
+            guard let table = state.leaving.removeValue(forKey: transportSet) else { return ([], nil) }
+            let unused = transport.release(table, held: .leaving)
             state.unused += unused
-            return (unused, ways)
+            return (unused, table)
         }
         for transport in unused { await transport.shutdown() }
         state.withLock { state in state.unused.removeAll { transport in unused.contains { $0 === transport } } }
@@ -191,8 +192,8 @@ final class ClientTransport: HopSending {
         state.change { state in
             if state.isGivenBack { return }
             state.isGivenBack = true
-            state.unused += transport.release(state.ways, held: .inUse)
-            for ways in state.leaving.values { state.unused += transport.release(ways, held: .leaving) }
+            state.unused += transport.release(state.table, held: .inUse)
+            for table in state.leaving.values { state.unused += transport.release(table, held: .leaving) }
             state.leaving = [:]
         }
     }

@@ -114,7 +114,7 @@ extension HTTPDNSClientError {
             code: .shutDown,
             phase: .configuration,
             message: "the transport is shut down",
-            hint: "make a new HTTPDNSTransport; one that was shut down stays so"
+            hint: "make a new HTTPDNSLibcurlTransport; one that was shut down stays so"
         )
     }
 

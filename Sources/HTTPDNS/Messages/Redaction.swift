@@ -127,7 +127,7 @@ extension HTTPDNSClient: CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension HTTPDNSTransport: CustomReflectable {
+extension HTTPDNSLibcurlTransport: CustomReflectable {
     /// An empty mirror: a transport holds the keys of client certificates.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

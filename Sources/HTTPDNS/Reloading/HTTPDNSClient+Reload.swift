@@ -65,13 +65,13 @@ extension HTTPDNSClient {
 
     private func apply(_ configuration: Configuration) async throws -> HTTPDNSResolver.ReloadResult {
         if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
-        let ways = try await lane?.prepare(configuration)
+        let table = try await clientTransport?.prepare(configuration)
         var (isPlaced, isChanged, isAdopted) = (false, false, true)
         func place() {
             isPlaced = true
             isChanged = pipeline.reload(configuration)
-            guard let lane, let ways else { return }
-            isAdopted = lane.exchange(ways)
+            guard let clientTransport, let table else { return }
+            isAdopted = clientTransport.exchange(table)
             isChanged = true
         }
         var result: HTTPDNSResolver.ReloadResult
@@ -81,17 +81,17 @@ extension HTTPDNSClient {
                 pipeline.exchangeSettings { if install() { place() } }
             }
         } catch {
-            if let ways { await lane?.abandon(ways) }
+            if let table { await clientTransport?.abandon(table) }
             if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
         if !isPlaced { pipeline.exchangeSettings { place() } }
-        if let ways, !isAdopted {
-            await lane?.abandon(ways)
+        if let table, !isAdopted {
+            await clientTransport?.abandon(table)
             throw HTTPDNSClientError.shutDown
         }
         // No address is warm under other trust settings.
-        if ways != nil { pipeline.choice.forgetHeld() }
+        if table != nil { pipeline.choice.forgetHeld() }
         if isChanged { result.isChanged = true }
         result.needsRestart = Set(result.needsRestart + differencesThatNeedARestart(from: configuration)).sorted()
         return result

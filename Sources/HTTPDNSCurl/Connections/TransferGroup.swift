@@ -5,16 +5,16 @@ package import HTTPDNSPrimitives
 
 /// The transfers of one client among those of others on the same loop: counted, bounded, and ended together.
 ///
-/// Transfers that begin under the same settings form a cohort. When the settings change, ``advance()`` begins the next
-/// cohort. Older cohorts get no more members, so the end of the last transfer under the old settings is known.
+/// Transfers that begin under the same settings form a transport set. When the settings change, ``advance()`` begins the next
+/// transport set. Older transport sets get no more members, so the end of the last transfer under the old settings is known.
 package final class TransferGroup: Sendable {
-    /// The error of a request whose cohort ended before it began. Nothing of it was sent, and it can begin in the newest
-    /// cohort.
+    /// The error of a request whose transport set ended before it began. Nothing of it was sent, and it can begin in the newest
+    /// transport set.
     package struct StaleTransportSet: Error {
         package let request: TransferRequest
     }
 
-    private struct Cohort {
+    private struct TransportSetCount {
         let number: Int
         var inFlight = 0
         var waiters: [UnsafeContinuation<Void, Never>] = []
@@ -22,17 +22,17 @@ package final class TransferGroup: Sendable {
 
     private struct State {
         var members: [Transfer] = []
-        /// The cohorts, the newest last; older ones are kept while they have members. Nearly always there is only one.
-        var cohorts = [Cohort(number: 0)]
+        /// The transport sets, the newest last; older ones are kept while they have members. Nearly always there is only one.
+        var transportSets = [TransportSetCount(number: 0)]
         var isClosed = false
         var waiters: [UnsafeContinuation<Void, Never>] = []
 
-        /// - Returns: The waiters for the end of an older cohort, if this was its last transfer.
-        mutating func leaveCohort(_ number: Int) -> [UnsafeContinuation<Void, Never>] {
-            guard let index = cohorts.lastIndex(where: { $0.number == number }) else { return [] }
-            cohorts[index].inFlight -= 1
-            guard cohorts[index].inFlight == 0, index < cohorts.count - 1 else { return [] }
-            return cohorts.remove(at: index).waiters
+        /// - Returns: The waiters for the end of an older transport set, if this was its last transfer.
+        mutating func leaveTransportSet(_ number: Int) -> [UnsafeContinuation<Void, Never>] {
+            guard let index = transportSets.lastIndex(where: { $0.number == number }) else { return [] }
+            transportSets[index].inFlight -= 1
+            guard transportSets[index].inFlight == 0, index < transportSets.count - 1 else { return [] }
+            return transportSets.remove(at: index).waiters
         }
     }
 
@@ -48,15 +48,15 @@ package final class TransferGroup: Sendable {
     package var inFlight: Int { state.withLock { $0.members.count } }
 
     /// Adds a transfer before it begins.
-    /// - Returns: Whether it was added; false when its cohort is over.
+    /// - Returns: Whether it was added; false when its transport set is over.
     /// - Throws: ``TransferFailure`` with code `shutDown`, or `limitReached`: nothing was sent.
-    func add(_ transfer: Transfer, cohort: Int) throws(TransferFailure) -> Bool {
+    func add(_ transfer: Transfer, transportSet: Int) throws(TransferFailure) -> Bool {
         try state.withLock { state throws(TransferFailure) in
             if state.isClosed {
                 throw TransferFailure(code: .shutDown, phase: .queue, message: "the client is shut down")
             }
-            let newest = state.cohorts.count - 1
-            guard state.cohorts[newest].number == cohort else { return false }
+            let newest = state.transportSets.count - 1
+            guard state.transportSets[newest].number == transportSet else { return false }
             guard state.members.count < maximum else {
                 throw TransferFailure(
                     code: .limitReached,
@@ -65,9 +65,9 @@ package final class TransferGroup: Sendable {
                 )
             }
             transfer.groupIndex = state.members.count
-            transfer.cohort = cohort
+            transfer.transportSet = transportSet
             state.members.append(transfer)
-            state.cohorts[newest].inFlight += 1
+            state.transportSets[newest].inFlight += 1
             return true
         }
     }
@@ -83,7 +83,7 @@ package final class TransferGroup: Sendable {
                 state.members[index] = last
                 last.groupIndex = index
             }
-            var waiters = state.leaveCohort(transfer.cohort)
+            var waiters = state.leaveTransportSet(transfer.transportSet)
             guard state.isClosed, state.members.isEmpty else { return waiters }
             waiters += state.waiters
             state.waiters = []
@@ -92,23 +92,23 @@ package final class TransferGroup: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Begins a cohort. Transfers of earlier cohorts continue, and none is added to them.
-    /// - Returns: The cohort's number.
+    /// Begins a transport set. Transfers of earlier transport sets continue, and none is added to them.
+    /// - Returns: The transport set's number.
     package func advance() -> Int {
         state.withLock { state in
-            let newest = state.cohorts[state.cohorts.count - 1]
-            if newest.inFlight == 0 { state.cohorts.removeLast() }
-            state.cohorts.append(Cohort(number: newest.number + 1))
+            let newest = state.transportSets[state.transportSets.count - 1]
+            if newest.inFlight == 0 { state.transportSets.removeLast() }
+            state.transportSets.append(TransportSetCount(number: newest.number + 1))
             return newest.number + 1
         }
     }
 
-    /// Returns when the last transfer of an older cohort has ended.
-    package func awaitEnd(ofCohort number: Int) async {
+    /// Returns when the last transfer of an older transport set has ended.
+    package func awaitEnd(of number: Int) async {
         await withUnsafeContinuation { continuation in
             let isOver = state.withLock { state in
-                guard let index = state.cohorts.firstIndex(where: { $0.number == number }) else { return true }
-                state.cohorts[index].waiters.append(continuation)
+                guard let index = state.transportSets.firstIndex(where: { $0.number == number }) else { return true }
+                state.transportSets[index].waiters.append(continuation)
                 return false
             }
             if isOver { continuation.resume() }

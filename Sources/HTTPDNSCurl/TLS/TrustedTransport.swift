@@ -65,22 +65,22 @@ package final class TrustedTransport: Sendable {
     package var generation: Int { state.withLock { $0.rotation.generation } }
 
     /// Sends one hop and returns at the head of its response.
-    /// - Throws: The errors of ``Transport/execute(_:in:cohort:)``.
+    /// - Throws: The errors of ``Transport/execute(_:in:transportSet:)``.
     package func execute(
         _ request: consuming TransferRequest,
         in group: TransferGroup? = nil,
-        cohort: Int = 0
+        transportSet: Int = 0
     ) async throws -> TransferResponse {
         try await look(before: request.limits)
-        return try await beginOnNewest(consume request, in: group, cohort: cohort).response()
+        return try await beginOnNewest(consume request, in: group, transportSet: transportSet).response()
     }
 
     /// Hands one hop to the loop, without waiting. Its caller must call ``TransferInProgress/response()`` once.
-    /// - Throws: The errors of ``execute(_:in:cohort:)`` for a hop that cannot begin.
+    /// - Throws: The errors of ``execute(_:in:transportSet:)`` for a hop that cannot begin.
     package func begin(
         _ request: consuming TransferRequest,
         in group: TransferGroup? = nil,
-        cohort: Int = 0
+        transportSet: Int = 0
     ) throws -> TransferStart {
         let now = clock.coarseNow()
         switch state.withLock({ $0.rotation.step(at: now) }) {
@@ -92,18 +92,18 @@ package final class TrustedTransport: Sendable {
             return .waits(consume request)
         case .waitForFirst: return .waits(consume request)
         }
-        return .begun(try beginOnNewest(consume request, in: group, cohort: cohort))
+        return .begun(try beginOnNewest(consume request, in: group, transportSet: transportSet))
     }
 
     private func beginOnNewest(
         _ request: consuming TransferRequest,
         in group: TransferGroup?,
-        cohort: Int
+        transportSet: Int
     ) throws -> TransferInProgress {
         let (generation, transport) = state.withLock { ($0.rotation.begin(), $0.newest) }
         // Once the loop has the transfer, it does not end before it.
         defer { leave(generation) }
-        return try transport.begin(consume request, in: group, cohort: cohort)
+        return try transport.begin(consume request, in: group, transportSet: transportSet)
     }
 
     /// Checks the files now, and waits until changed ones are in use.

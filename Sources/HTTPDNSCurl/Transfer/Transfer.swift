@@ -7,7 +7,7 @@ internal import Synchronization
 /// A transfer, shared by its caller and its loop.
 ///
 /// Safe to share: `request`, `mailbox`, `upload`, `notes` and `group` never change, `response` is behind its lock, `isCancelled` and
-/// `wasCut` are atomic. `groupIndex` and `cohort` are accessed only under the group's lock; `handle`, `race`, `sendings`,
+/// `wasCut` are atomic. `groupIndex` and `transportSet` are accessed only under the group's lock; `handle`, `race`, `sendings`,
 /// `hedges` and `isProbe` only on the loop's thread.
 final class Transfer: @unchecked Sendable {
     /// The number of unread body bytes at which the loop stops reading. Four chunks of 64 KiB keep a reader busy while the next
@@ -32,8 +32,8 @@ final class Transfer: @unchecked Sendable {
     let group: TransferGroup?
     /// The index among the group's transfers; -1 when it is not there.
     var groupIndex = -1
-    /// The cohort of the group that it belongs to.
-    var cohort = 0
+    /// The transport set of the group that it belongs to.
+    var transportSet = 0
     let response: Lock<ResponseState>
 
     /// The easy handle that carries the transfer; `nil` before its start, while its endpoints race, and after its end. Loop

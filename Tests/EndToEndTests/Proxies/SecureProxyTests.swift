@@ -197,7 +197,7 @@ struct SecureProxyTests {
     func sharedTransport() async throws {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig, certificate: "untrusted")
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         var careless = try settings(rig, "https://one.test:\(relay.port)")
         careless.resolver.mappings[try HTTPDNSMapping.Key("lab.test")] = .addresses(["192.0.2.7"])
         careless.trustByHost[try HTTPDNSRoute.Pattern("lab.test")] = HTTPDNSTrust(

@@ -55,7 +55,7 @@ struct HostTrustTests {
     @Test("The exact name's trust settings win, then those of the longest suffix")
     func patterns() async throws {
         let rig = try await ServerRig.shared()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         var configuration = try rig.settings(
             mappings: ["*.wild.test": .addresses(["127.0.0.2"]), "one.test": .addresses(["127.0.0.2"])]
         )
@@ -85,7 +85,7 @@ struct HostTrustTests {
     @Test("Unusable files of one host's settings are reported when the client is made")
     func badFile() async throws {
         let rig = try await ServerRig.shared()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         var configuration = try rig.settings(mappings: [:])
         var bad = configuration.trust
         bad.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: rig.certificateFile("good.key"))

@@ -107,7 +107,7 @@ struct TLSNegotiationOverTheWireTests {
     func separate() async throws {
         let rig = try await ServerRig.shared()
         let server = try await NginxOrigin(rig, tlsDirectives: "ssl_protocols TLSv1.2;")
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         for suite in Self.suites + Self.suites {
             var configuration = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.1"])])
             configuration.trust.ciphers = [suite]

@@ -21,7 +21,7 @@ struct TenantCostTests {
     }
 
     private func client(
-        on transport: HTTPDNSTransport,
+        on transport: HTTPDNSLibcurlTransport,
         _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
     ) async throws -> HTTPDNSClient {
         var configuration = try await ServerRig.shared().settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
@@ -32,7 +32,7 @@ struct TenantCostTests {
     @Test("A thousand clients with equal trust cost one thread and little memory each")
     func clients() async throws {
         let rig = try await ServerRig.shared()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let url = "http://one.test:\(rig.httpPort)/health"
         let first = try await client(on: transport)
         try await first.get(url).text()
@@ -53,7 +53,7 @@ struct TenantCostTests {
     @Test("Different trust settings cost a thread and little memory each", arguments: [HTTPDNSTrust.Roots.system, nil])
     func trustSettings(roots: HTTPDNSTrust.Roots?) async throws {
         let rig = try await ServerRig.shared()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let url = "https://one.test:\(rig.tlsPort)/health"
         let pin = try HTTPDNSTrust.PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
         func different(_ number: Int) async throws -> HTTPDNSClient {
@@ -85,7 +85,7 @@ struct TenantCostTests {
     @Test("An idle TLS connection costs little memory")
     func idleConnections() async throws {
         let rig = try await ServerRig.shared()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let client = try await client(on: transport) { $0.versions = .http1Only }
         func open(_ count: Int) async throws {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -108,7 +108,7 @@ struct TenantCostTests {
     @Test("A request that waits for a connection costs little memory, its task included")
     func waiting() async throws {
         let rig = try await ServerRig.shared()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let client = try await client(on: transport) { configuration in
             configuration.connections.maximumPerHost = 1
             configuration.connections.maximumQueued = 20_000

@@ -17,7 +17,7 @@ struct TenantLifeTests {
     func ownTransfers() async throws {
         let rig = try await ServerRig.shared()
         let url = "https://one.test:\(rig.tlsPort)"
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let first = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         let second = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         // Both in flight on one connection.
@@ -29,10 +29,10 @@ struct TenantLifeTests {
         #expect(try await left.text() == "begin\nend\n")
         #expect(try await second.get("\(url)/health").exchanges[0].reusedConnection)
         #expect(try await refusal { _ = try await first.get("\(url)/health") }.code == .shutDown)
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
         try await first.shutdown()
         try await second.shutdown()
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
         // A transport without clients takes new ones.
         let third = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         #expect(try await third.get("\(url)/health").text() == "127.0.0.2\n")
@@ -42,7 +42,7 @@ struct TenantLifeTests {
     @Test("A client's shutdown waits for its transfers as long as it is asked to")
     func draining() async throws {
         let rig = try await ServerRig.shared()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let other = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         let client = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         let response = try await client.get("https://one.test:\(rig.tlsPort)/stall-body/0.5")
@@ -55,7 +55,7 @@ struct TenantLifeTests {
     @Test("A transport's shutdown ends all transfers and refuses later clients and requests")
     func wholeTransport() async throws {
         let rig = try await ServerRig.shared()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let client = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         let cut = try await client.get("https://one.test:\(rig.tlsPort)/stall-body/600")
         await transport.shutdown()
@@ -72,9 +72,9 @@ struct TenantLifeTests {
     /// The error says what to do.
     @Test("One trust setting above the limit is refused, and equal ones count once")
     func ceiling() async throws {
-        var limits = HTTPDNSTransport.Limits()
+        var limits = HTTPDNSLibcurlTransport.Limits()
         limits.trustSettings = 1
-        let transport = HTTPDNSTransport(limits: limits)
+        let transport = HTTPDNSLibcurlTransport(limits: limits)
         let first = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         let equal = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         var different = try await configuration()
@@ -98,7 +98,7 @@ struct TenantLifeTests {
     func requests() async throws {
         let rig = try await ServerRig.shared()
         let url = "https://one.test:\(rig.tlsPort)"
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         var limited = try await configuration()
         limited.maximumRequestsInFlight = 2
         let client = try await HTTPDNSClient(configuration: limited, on: transport)
@@ -123,12 +123,12 @@ struct TenantLifeTests {
     @Test("A thousand clients with equal trust use one loop and one connection")
     func thousand() async throws {
         let rig = try await ServerRig.shared()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         var clients: [HTTPDNSClient] = []
         for _ in 0..<1000 {
             clients.append(try await HTTPDNSClient(configuration: try await configuration(), on: transport))
         }
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 1000, trustSettings: 1, loops: 1))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 1000, trustSettings: 1, loops: 1))
         var connections = 0
         for client in clients {
             let response = try await client.get("https://one.test:\(rig.tlsPort)/health")

@@ -41,7 +41,7 @@ struct TenantSeparationTests {
         let rig = try await ServerRig.shared()
         let right = try await rig.pin(of: "tenant.pem")
         let backups = [try await rig.pin(of: "wrong.pem"), try await rig.pin(of: "other.pem")]
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let mark = rig.accessLogMark()
         func client(_ configuration: HTTPDNSClient.Configuration) async throws -> HTTPDNSClient {
             var configuration = configuration
@@ -103,7 +103,7 @@ struct TenantSeparationTests {
         #expect(wrong.allSatisfy { $0.clientSubject != "CN=tenant-a" && $0.clientSubject != "CN=tenant-b" })
         #expect(all.allSatisfy { $0.clientSubject != "CN=tenant-c" })
         for client in [first, second, otherAuthority, otherPins, nobody, stranger] { try await client.shutdown() }
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
     }
 
     /// Their trust is equal.
@@ -111,7 +111,7 @@ struct TenantSeparationTests {
     func ownResolver() async throws {
         let rig = try await ServerRig.shared()
         let name = "tenant-cache.wild.test"
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let first = try await HTTPDNSClient(configuration: try rig.settings(), on: transport)
         let second = try await HTTPDNSClient(configuration: try rig.settings(), on: transport)
         #expect(transport.usage.trustSettings == 1)

@@ -19,7 +19,7 @@ struct TrustReloadRaceTests {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
         let settings = [try rig.tenant("tenant-a"), try rig.tenant("tenant-b")]
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let client = try await HTTPDNSClient(configuration: settings[0], on: transport)
         let end = Gate()
         let sent = try await withThrowingTaskGroup(of: Int.self) { tasks in
@@ -45,7 +45,7 @@ struct TrustReloadRaceTests {
             end.open()
             return try await tasks.reduce(0, +)
         }
-        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        await transport.awaitUsage(HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
         try await client.shutdown()
         let lines = try await rig.awaitAccessLog(since: mark, count: sent + 41) {
             $0.target == "/health?beside=reloads" || $0.target.hasPrefix("/health?after=")
@@ -94,7 +94,7 @@ struct TrustReloadRaceTests {
         let one = try rig.tenant("tenant-a")
         let two = try rig.tenant("tenant-b")
         for round in 0..<30 {
-            let transport = HTTPDNSTransport()
+            let transport = HTTPDNSLibcurlTransport()
             let client = try await HTTPDNSClient(configuration: one, on: transport)
             let inFlight = try await client.get(rig.tenantURL("/bytes?count=33554432&shutdown"))
             async let outcome: HTTPDNSClientError.Code? = {
@@ -110,7 +110,7 @@ struct TrustReloadRaceTests {
             try await client.shutdown()
             let code = try await outcome
             #expect(code == nil || code == .shutDown, "\(String(describing: code))")
-            #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
+            #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
             #expect(try await refusal { _ = try await inFlight.text() }.code == .shutDown)
         }
     }
@@ -121,7 +121,7 @@ struct TrustReloadRaceTests {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
         let settings = try rig.tenant("tenant-a")
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let first = try await HTTPDNSClient(configuration: settings, on: transport)
         let second = try await HTTPDNSClient(configuration: settings, on: transport)
         try await first.get(rig.tenantURL("/health?tenant=1")).text()
@@ -129,7 +129,7 @@ struct TrustReloadRaceTests {
         var other = settings
         other.trust.clientCertificate = try rig.tenant("tenant-b").trust.clientCertificate
         try await first.reload(other)
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 2, trustSettings: 2, loops: 2))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 2, trustSettings: 2, loops: 2))
         let left = try await second.get(rig.tenantURL("/health?tenant=2"))
         #expect(left.exchanges[0].reusedConnection)
         try await left.text()
@@ -138,13 +138,13 @@ struct TrustReloadRaceTests {
         try await moved.text()
         // The last one with these settings goes; what the first has in flight there is its own.
         try await second.shutdown()
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 1, trustSettings: 2, loops: 2))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 2, loops: 2))
         var received = 0
         for try await chunk in inFlight.body { received += chunk.count }
         #expect(received == 50_331_648)
-        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        await transport.awaitUsage(HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
         try await first.shutdown()
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
         let lines = try await rig.awaitAccessLog(since: mark, count: 4) { $0.target.contains("tenant=") }
         for line in lines {
             #expect(line.clientSubject == (line.target.hasSuffix("=3") ? "CN=tenant-b" : "CN=tenant-a"))
@@ -159,7 +159,7 @@ struct TrustReloadRaceTests {
         var own = settings.trust
         own.minimumVersion = .tls13
         settings.trustByHost = [try HTTPDNSRoute.Pattern("one.test"): own, try HTTPDNSRoute.Pattern("two.test"): own]
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let client = try await HTTPDNSClient(configuration: settings, on: transport)
         func isReused(_ host: String) async throws -> Bool {
             let response = try await client.get("https://\(host):\(rig.tlsPort)/health")
@@ -172,22 +172,22 @@ struct TrustReloadRaceTests {
         #expect(
             try await [isReused("two.test"), isReused("img.shop.test"), isReused("one.test")] == [true, true, false]
         )
-        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 2, loops: 2))
+        await transport.awaitUsage(HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 2, loops: 2))
         settings.trustByHost = [:]
         try await client.reload(settings)
         #expect(
             try await [isReused("two.test"), isReused("img.shop.test"), isReused("one.test")] == [false, true, true]
         )
-        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        await transport.awaitUsage(HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
         try await client.shutdown()
     }
 
     @Test("At the limit a client may replace only trust settings that no other client has")
     func limit() async throws {
         let rig = try await ServerRig.shared()
-        var limits = HTTPDNSTransport.Limits()
+        var limits = HTTPDNSLibcurlTransport.Limits()
         limits.trustSettings = 1
-        let transport = HTTPDNSTransport(limits: limits)
+        let transport = HTTPDNSLibcurlTransport(limits: limits)
         let settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         var strict = settings
         strict.trust.minimumVersion = .tls13
@@ -199,7 +199,7 @@ struct TrustReloadRaceTests {
         let error = try await refusal { try await first.reload(other) }
         #expect(error.code == .limitReached)
         try await first.get("https://one.test:\(rig.tlsPort)/health").text()
-        let usage = HTTPDNSTransport.Usage(clients: 2, trustSettings: 1, loops: 1)
+        let usage = HTTPDNSLibcurlTransport.Usage(clients: 2, trustSettings: 1, loops: 1)
         await transport.awaitUsage(usage)
         try await second.shutdown()
         try await first.reload(other)

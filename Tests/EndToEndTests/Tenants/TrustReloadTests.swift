@@ -128,7 +128,7 @@ struct TrustReloadTests {
         try item.before(&before, facts)
         try item.after(&after, facts)
 
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let client = try await HTTPDNSClient(configuration: before, on: transport)
         let first = transport.usage
         let keeps = server == nil
@@ -143,7 +143,7 @@ struct TrustReloadTests {
         try await check(client, url, isBelieved: item.isBelieved.before, isNew: !item.areKept, keeps: keeps)
         await transport.awaitUsage(first)
         try await client.shutdown()
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
     }
 
     private func check(
@@ -179,14 +179,14 @@ struct TrustReloadTests {
         let tag = "exchanged-\(versions)"
         var settings = try rig.tenant("tenant-a")
         settings.versions = versions
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let client = try await HTTPDNSClient(configuration: settings, on: transport)
         try await client.get(rig.tenantURL("/health?\(tag)=before")).text()
         // More than all buffers on the way hold: it cannot end before it is read.
         let inFlight = try await client.get(rig.tenantURL("/bytes?count=\(bytes)&\(tag)=inflight"))
         settings.trust.clientCertificate = try rig.tenant("tenant-b").trust.clientCertificate
         try await client.reload(settings)
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 1, trustSettings: 2, loops: 2))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 2, loops: 2))
         let after = try await client.get(rig.tenantURL("/health?\(tag)=after"))
         #expect(!after.exchanges[0].reusedConnection)
         try await after.text()
@@ -195,7 +195,7 @@ struct TrustReloadTests {
         var received = 0
         for try await chunk in inFlight.body { received += chunk.count }
         #expect(received == bytes)
-        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        await transport.awaitUsage(HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
         try await client.shutdown()
 
         let lines = try await rig.awaitAccessLog(since: mark, count: 4) { $0.target.contains(tag) }
@@ -261,7 +261,7 @@ struct TrustReloadTests {
         let mark = rig.accessLogMark()
         let target = "/health?mistake=\(item.testDescription.filter(\.isLetter))"
         let settings = try rig.tenant("tenant-a")
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let client = try await HTTPDNSClient(configuration: settings, on: transport)
         try await client.get(rig.tenantURL(target)).text()
         var bad = settings
@@ -273,7 +273,7 @@ struct TrustReloadTests {
         let again = try await client.get(rig.tenantURL(target))
         #expect(again.exchanges[0].reusedConnection)
         try await again.text()
-        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        #expect(transport.usage == HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
         // What is right is taken afterwards.
         var good = settings
         good.trust.clientCertificate = try rig.tenant("tenant-b").trust.clientCertificate
@@ -288,18 +288,18 @@ struct TrustReloadTests {
     func formerLoop() async throws {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         let client = try await HTTPDNSClient(configuration: settings, on: transport)
         try await client.get("https://one.test:\(rig.tlsPort)/health").text()
         settings.trust.minimumVersion = .tls13
         try await client.reload(settings)
         try await client.get("https://one.test:\(rig.tlsPort)/health").text()
-        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        await transport.awaitUsage(HTTPDNSLibcurlTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
         try await client.shutdown()
     }
 }
 
-extension HTTPDNSTransport {
+extension HTTPDNSLibcurlTransport {
     /// Waits until this is in use, and nothing else.
     func awaitUsage(_ usage: Usage) async {
         while self.usage != usage, !Task.isCancelled { await Task.yield() }

@@ -29,7 +29,7 @@ struct MeasuredClient: Sendable {
         _ mappings: [String: String] = [:],
         named name: String? = nil,
         to backend: TestMetrics = TestMetrics(),
-        on transport: HTTPDNSTransport? = nil,
+        on transport: HTTPDNSLibcurlTransport? = nil,
         labeling hosts: [String] = [],
         _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
     ) async throws {

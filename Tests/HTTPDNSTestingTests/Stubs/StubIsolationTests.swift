@@ -47,7 +47,7 @@ struct StubIsolationTests {
     @Test("A hundred parallel tests with clients of their own see their own stubs alone")
     func clients() async throws {
         let mistakes = Journal<String>()
-        let transport = HTTPDNSTransport()
+        let transport = HTTPDNSLibcurlTransport()
         for run in 0..<100 {
             await withTaskGroup(of: Void.self) { [url] tests in
                 for test in 0..<100 {

@@ -83,7 +83,7 @@ struct LimitOnSeveralLoopsTests {
     func tenants(loops: Int) async throws {
         let server = try CountingServer(ports: 1)
         let settings = try configuration(loops, perHost: 2)
-        let transport = HTTPDNSTransport(connections: settings.connections)
+        let transport = HTTPDNSLibcurlTransport(connections: settings.connections)
         var own = settings
         own.connections.maximumPerHost = 1
         let clients = [

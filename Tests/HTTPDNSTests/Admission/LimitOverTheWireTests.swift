@@ -65,7 +65,7 @@ struct LimitOverTheWireTests {
         let server = try RawServer(.repeatForever([.readHead, .wait(gate), .respond("hello")]))
         var shared = HTTPDNSClient.Configuration.Connections()
         shared.maximum = 2
-        let transport = HTTPDNSTransport(connections: shared)
+        let transport = HTTPDNSLibcurlTransport(connections: shared)
         var own = try configuration(server.port, 1)
         own.connections.maximumPerHost = nil
         let one = try await HTTPDNSClient(configuration: own, on: transport)

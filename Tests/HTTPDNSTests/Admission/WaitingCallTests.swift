@@ -332,7 +332,7 @@ struct WaitingCallTests {
         let error = await clientError { [configuration] in try await HTTPDNSClient(configuration: configuration) }
         #expect(error?.code == .configuration)
         // A transport that clients share has such limits as well.
-        let transport = HTTPDNSTransport(connections: configuration.connections)
+        let transport = HTTPDNSLibcurlTransport(connections: configuration.connections)
         let shared = await clientError { try await HTTPDNSClient(configuration: .init(), on: transport) }
         #expect(shared?.code == .configuration && shared?.message.contains("transport") == true)
         #expect(transport.usage.clients == 0)

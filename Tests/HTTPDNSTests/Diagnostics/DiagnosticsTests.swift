@@ -154,12 +154,12 @@ struct DiagnosticsTests {
     func connectionLimits() async throws {
         var shared = HTTPDNSClient.Configuration.Connections()
         (shared.maximumPerHost, shared.maximum, shared.queueWait) = (64, 1024, .seconds(2))
-        var limits = HTTPDNSTransport.Limits()
+        var limits = HTTPDNSLibcurlTransport.Limits()
         limits.idleConnections = 7
         var settings = HTTPDNSClient.Configuration()
         (settings.connections.maximumPerHost, settings.connections.maximumQueued) = (8, 100)
         settings.maximumRequestsInFlight = 500
-        let transport = HTTPDNSTransport(limits: limits, connections: shared)
+        let transport = HTTPDNSLibcurlTransport(limits: limits, connections: shared)
         let client = try await HTTPDNSClient(configuration: settings, on: transport)
         let told = client.status().limits
         #expect(told.connectionsPerHost == 8 && told.connections == 1024 && told.requestsWaiting == 100)

@@ -11,12 +11,12 @@ import Testing
 @Suite("The warning that certificates are not checked", .timeLimit(.minutes(10)))
 struct UncheckedCertificatesTests {
     private let log = RecordedLog()
-    private let transport: HTTPDNSTransport
+    private let transport: HTTPDNSLibcurlTransport
     private let checked: HTTPDNSClient.Configuration
     private let unchecked: HTTPDNSClient.Configuration
 
     init() {
-        transport = HTTPDNSTransport(logger: log.logger(.info))
+        transport = HTTPDNSLibcurlTransport(logger: log.logger(.info))
         // Under a lock of the transport's it would not come back.
         log.onEvent { [transport] _ in _ = transport.usage }
         var configuration = HTTPDNSClient.Configuration()

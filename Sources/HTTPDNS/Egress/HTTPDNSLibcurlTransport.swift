@@ -8,7 +8,7 @@ public import Logging
 /// A transport that many clients share: one process, a thousand tenants, few threads.
 ///
 /// ```swift
-/// let transport = HTTPDNSTransport()
+/// let transport = HTTPDNSLibcurlTransport()
 /// let first = try await HTTPDNSClient(configuration: settingsOfFirst, on: transport)
 /// let second = try await HTTPDNSClient(configuration: settingsOfSecond, on: transport)
 /// ```
@@ -21,7 +21,7 @@ public import Logging
 /// settings is shut down, or has changed its settings (``HTTPDNSClient/reload(_:)``) and its requests there have ended.
 /// A transport whose clients are all shut down holds no resources, and needs no shutdown of its own. Clients keep their
 /// transport alive. ``shutdown(drainingFor:)`` shuts all of them down.
-public final class HTTPDNSTransport: Sendable {
+public final class HTTPDNSLibcurlTransport: Sendable {
     /// The resource limits of a transport.
     public struct Limits: Hashable, Sendable {
         /// The maximum number of different trust settings in use, at least 1. Each has its own threads and connections.
@@ -160,8 +160,8 @@ public final class HTTPDNSTransport: Sendable {
                     throw HTTPDNSClientError.unusable(error, origin: settings.trustOrigins[trust])
                 }
             }
-            guard let ways = TransportTable(settings, leased) else { throw HTTPDNSClientError.transportShutDown }
-            return ways
+            guard let table = TransportTable(settings, leased) else { throw HTTPDNSClientError.transportShutDown }
+            return table
         } catch {
             let unused = registry.withLock { $0.release(trusts, held: holding) }
             for transport in unused { await transport.shutdown() }
@@ -170,14 +170,14 @@ public final class HTTPDNSTransport: Sendable {
     }
 
     /// Records that a client has changed to other transports.
-    func leave(_ ways: TransportTable) {
-        registry.withLock { $0.leave(ways.trusts) }
+    func leave(_ table: TransportTable) {
+        registry.withLock { $0.leave(table.trusts) }
     }
 
     /// Releases the transports of a client.
     /// - Returns: The transports without further users, to be shut down.
-    func release(_ ways: TransportTable, held holding: TrustRegistry.Holding) -> [TrustedTransport] {
-        registry.withLock { $0.release(ways.trusts, held: holding) }
+    func release(_ table: TransportTable, held holding: TrustRegistry.Holding) -> [TrustedTransport] {
+        registry.withLock { $0.release(table.trusts, held: holding) }
     }
 
     private func configuration(_ trust: HTTPDNSTrust) -> TransportConfiguration {
