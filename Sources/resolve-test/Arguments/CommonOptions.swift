@@ -8,100 +8,59 @@ internal import HTTPDNSControl
 /// The options about the configuration file and mappings.
 struct MappingOptions: ParsableArguments, Sendable {
     @Option(
-        name: .customLong("config"),
-        help: ArgumentHelp("Configuration file; without it the one that HTTPDNS_CONFIG names.", valueName: "FILE"),
+        "--config",
+        "FILE",
+        "Configuration file; without it the one that HTTPDNS_CONFIG names.",
         completion: .file()
     )
     var configurationFile: String?
-
     @Option(
-        name: .customLong("map"),
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "Connect to these addresses for the name; replaces the file's rules for it. Repeatable.",
-            valueName: "HOST[:PORT]=ADDRESS[,ADDRESS]"
-        )
+        "--map",
+        "HOST[:PORT]=ADDRESS[,ADDRESS]",
+        "Connect to these addresses for the name; replaces the file's rules for it. Repeatable."
     )
     var maps: [String] = []
 }
 
 /// The options of every command that resolves: the sources of addresses, and the format of the output.
 struct CommonOptions: ParsableArguments, Sendable {
-    @OptionGroup
-    var mappings: MappingOptions
+    @OptionGroup var mappings: MappingOptions
 
     var configurationFile: String? { mappings.configurationFile }
     var maps: [String] { mappings.maps }
 
-    @Option(
-        name: .customLong("doh"),
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "Query this DNS-over-HTTPS service for every name except internal ones. Repeatable.",
-            valueName: "URL"
-        )
-    )
+    @Option("--doh", "URL", "Query this DNS-over-HTTPS service for every name except internal ones. Repeatable.")
     var dohURLs: [String] = []
-
     @Option(
-        name: .customLong("bootstrap"),
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "Addresses of the host in a --doh URL, which is never looked up. Repeatable.",
-            valueName: "HOST=ADDRESS[,ADDRESS]"
-        )
+        "--bootstrap",
+        "HOST=ADDRESS[,ADDRESS]",
+        "Addresses of the host in a --doh URL, which is never looked up. Repeatable."
     )
     var bootstraps: [String] = []
-
-    @Flag(
-        name: .customLong("public"),
-        help: "Query 1.1.1.1 and 8.8.8.8 over HTTPS for every name except internal ones."
-    )
+    @Flag("--public", "Query 1.1.1.1 and 8.8.8.8 over HTTPS for every name except internal ones.")
     var usesPublicProviders = false
-
-    @Option(
-        name: .customLong("answer-scope"),
-        help: ArgumentHelp("The most private addresses that --doh and --public may return.", valueName: "SCOPE")
-    )
+    @Option("--answer-scope", "SCOPE", "The most private addresses that --doh and --public may return.")
     var answerScope = AnswerChoice.public
-
     @Option(
-        name: .customLong("cacert"),
-        help: ArgumentHelp(
-            "Trust only the certificate authorities in this PEM file, for providers and origins.",
-            valueName: "FILE"
-        ),
+        "--cacert",
+        "FILE",
+        "Trust only the certificate authorities in this PEM file, for providers and origins.",
         completion: .file()
     )
     var certificateAuthorityFile: String?
-
-    @Option(
-        name: .customLong("allow"),
-        parsing: .singleValue,
-        help: ArgumentHelp("Allow addresses in this block, from every source. Repeatable.", valueName: "CIDR")
-    )
+    @Option("--allow", "CIDR", "Allow addresses in this block, from every source. Repeatable.")
     var allowedBlocks: [String] = []
-
-    @Flag(name: .customLong("system-fallback"), help: "Query the system resolver when no provider has an answer.")
+    @Flag("--system-fallback", "Query the system resolver when no provider has an answer.")
     var usesSystemFallback = false
+    @Option("--family", "FAMILY", "Use only addresses of this family.") var family: FamilyChoice?
 
-    @Option(name: .customLong("family"), help: ArgumentHelp("Use only addresses of this family.", valueName: "FAMILY"))
-    var family: FamilyChoice?
-
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var output: OutputOptions
 }
 
 /// The options of every command: the format of the output.
 struct OutputOptions: ParsableArguments, Sendable {
-    @Flag(name: .customLong("json"), help: "Print JSON on standard output, and errors as JSON on standard error.")
-    var isJSON = false
-
-    @Flag(
-        name: [.customShort("v"), .customLong("verbose")],
-        help: "Print more: failed attempts, and further details."
-    )
-    var isVerbose = false
+    @Flag("--json", "Print JSON on standard output, and errors as JSON on standard error.") var isJSON = false
+    @Flag("-v --verbose", "Print more: failed attempts, and further details.") var isVerbose = false
 }
 
 /// The values of `--answer-scope`.
@@ -133,11 +92,9 @@ enum FamilyChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
 /// The options that select a running service.
 struct SocketOptions: ParsableArguments, Sendable {
     @Option(
-        name: .customLong("socket"),
-        help: ArgumentHelp(
-            "Control socket of a running service; without it the one that HTTPDNS_SOCKET names.",
-            valueName: "PATH"
-        ),
+        "--socket",
+        "PATH",
+        "Control socket of a running service; without it the one that HTTPDNS_SOCKET names.",
         completion: .file()
     )
     var path: String?

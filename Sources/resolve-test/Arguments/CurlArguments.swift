@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import ArgumentParser
+
 /// The conversion of a command line in curl's forms to one that ArgumentParser reads.
 ///
 /// curl reads `-sSLo FILE`, `-XPOST`, `-d@FILE` and `-H 'A: b'` alike: single letters, of which the first with a value takes the
 /// rest of its argument, or else the next one.
 struct CurlArguments {
     /// The options of a command that have a value. A value may begin with `-`, so it must not be read as an option.
-    private let valued: Set<String>
+    let valued: Set<String>
     /// Whether options of curl that the command does not have are refused by name.
     private let isCurlCommand: Bool
 
     /// - Parameter command: The name of the command; nil is returned for those without curl's options.
     init?(command: String) {
+        let groups: [any ParsableArguments.Type]
         switch command {
-        case "fetch": (valued, isCurlCommand) = (Self.requestOptions.union(Self.fetchOptions), true)
-        case "bench": (valued, isCurlCommand) = (Self.requestOptions.union(Self.benchOptions), false)
+        case "fetch": groups = [FetchOutputOptions.self, CurlOptions.self, CurlConnectionOptions.self]
+        case "bench": groups = [BenchCommand.self]
         default: return nil
         }
+        valued = OptionNames.valued(in: groups + [RequestOptions.self, CommonOptions.self, MappingOptions.self])
+        isCurlCommand = command == "fetch"
     }
 
     /// Returns the arguments of the program, converted if they are those of a command with curl's options.
@@ -83,8 +88,7 @@ struct CurlArguments {
 
     private func refuse(_ name: String) throws(CommandFailure) {
         guard isCurlCommand else { return }
-        if let advice = Self.missingOptions[name] { throw .usage("fetch does not have curl's \(name)", hint: advice) }
-        if Self.rareOptions.contains(name) { throw .usage("fetch does not have curl's \(name)", hint: Self.rareAdvice) }
+        if let advice = Self.refused[name] { throw .usage("fetch does not have curl's \(name)", hint: advice) }
     }
 }
 
@@ -93,114 +97,80 @@ extension CurlArguments {
         "--socks4": "socks4", "--socks4a": "socks4a", "--socks5": "socks5", "--socks5-hostname": "socks5h",
     ]
 
-    /// The options with a value of the commands that send requests. A test compares them with the declared ones.
-    static let requestOptions = names(
-        """
-        -X --request -H --header -d --data --data-ascii --data-binary --data-raw --data-urlencode -m --max-time
-        --config --map --doh --bootstrap --answer-scope --cacert --allow --family
-        """
-    )
-    static let benchOptions = names(
-        """
-        -c --concurrency -n --requests -z --duration --warm-up --rate --against
-        """
-    )
-    static let fetchOptions = names(
-        """
-        -o --output -D --dump-header -w --write-out -C --continue-at --max-redirs --max-redirects --cache --har
-        --report --url -u --user --oauth2-bearer -A --user-agent -e --referer -b --cookie -T --upload-file -F --form
-        --form-string -r --range --limit-rate --max-filesize -x --proxy -U --proxy-user --noproxy --socks4 --socks4a
-        --socks5 --socks5-hostname --resolve --connect-to --unix-socket --interface --connect-timeout --retry
-        --retry-delay -E --cert --key --pass --tls-max --pinnedpubkey --proto --proto-redir
-        """
-    )
-
     /// The options of curl whose meaning the client does not offer, with the advice for each.
-    static let missingOptions: [String: String] = [
-        "-K": "write the options on the command line", "-q": "leave it out: no .curlrc is read",
-        "--disable": "leave it out: no .curlrc is read",
-        "-c": "cookies are not written; -b 'NAME=VALUE' sends some",
-        "--cookie-jar": "cookies are not written; -b 'NAME=VALUE' sends some",
-        "-j": "leave it out: no cookies are stored", "--junk-session-cookies": "leave it out: no cookies are stored",
-        "-n": "write -u USER:PASSWORD", "--netrc": "write -u USER:PASSWORD", "--netrc-file": "write -u USER:PASSWORD",
-        "--netrc-optional": "leave it out: no .netrc is read",
-        "--next": "run fetch once for each request", "-:": "run fetch once for each request",
-        "-Z": "bench loads a URL with concurrent requests", "--parallel": "bench loads a URL with concurrent requests",
-        "--tr-encoding": "leave it out: the client asks for no transfer coding",
-        "-J": "name the file with -o FILE", "--remote-header-name": "name the file with -o FILE",
-        "-R": "leave it out: a file has the time at which it was written",
-        "--remote-time": "leave it out: a file has the time at which it was written",
-        "--output-dir": "write -o FOLDER/FILE", "--create-dirs": "create the folder before",
-        "--rate": "bench --rate limits the requests in a second",
-        "--retry-max-time": "--max-time limits the call with its retries",
-        "--anyauth": "write -u USER:PASSWORD for Basic, or --digest -u USER:PASSWORD",
-        "--ntlm": "the client has Basic, Digest and Bearer", "--negotiate": "the client has Basic, Digest and Bearer",
-        "--aws-sigv4": "the client has Basic, Digest and Bearer",
-        "--proxy-digest": "the file has the login of the proxy, in client.proxy",
-        "--proxy-ntlm": "the client has Basic and Digest for proxies",
-        "--proxy-negotiate": "the client has Basic and Digest for proxies",
-        "--proxy-header": "-U USER:PASSWORD is the login of the proxy",
-        "-p": "leave it out: https has a tunnel, and http none",
-        "--proxytunnel": "leave it out: https has a tunnel, and http none",
-        "--preproxy": "-x takes one proxy", "--proxy1.0": "-x speaks HTTP/1.1 to the proxy",
-        "--proxy-insecure": "-k holds for origins only",
-        "--proxy-cacert": "--cacert names the authorities of the proxy, too",
-        "--http3": "the client has HTTP/1.0, HTTP/1.1 and HTTP/2",
-        "--http3-only": "the client has HTTP/1.0, HTTP/1.1 and HTTP/2",
-        "--http0.9": "the client refuses HTTP/0.9", "--doh-url": "write --doh URL",
-        "--doh-insecure": "--cacert FILE names the authority of the service",
-        "--dns-servers": "write --doh URL, or --map HOST=ADDRESS", "--dns-interface": "--interface holds for origins",
-        "--abstract-unix-socket": "--unix-socket takes the path of a socket",
-        "--local-port": "the system chooses the port", "-z": "write -H 'If-Modified-Since: DATE'",
-        "--time-cond": "write -H 'If-Modified-Since: DATE'", "--etag-save": "--cache FOLDER validates stored responses",
-        "--etag-compare": "--cache FOLDER validates stored responses",
-        "-y": "client.timeouts of a file limits idle time",
-        "--speed-time": "client.timeouts of a file limits idle time",
-        "-Y": "client.timeouts of a file limits idle time",
-        "--speed-limit": "client.timeouts of a file limits idle time",
-        "--post301": "-X POST keeps the method on redirects", "--post302": "-X POST keeps the method on redirects",
-        "--post303": "-X POST keeps the method on redirects", "--request-target": "the target is that of the URL",
-        "--ciphers": "client.trust of a file has the cipher suites",
-        "--tls13-ciphers": "client.trust of a file has the cipher suites",
-        "--curves": "client.trust of a file has the curves", "--capath": "--cacert takes one file",
-        "--tlsv1": "leave it out: TLS 1.2 is the oldest version", "-1": "leave it out: TLS 1.2 is the oldest version",
-        "--tlsv1.0": "TLS 1.2 is the oldest version", "--tlsv1.1": "TLS 1.2 is the oldest version",
-        "-2": "TLS 1.2 is the oldest version", "-3": "TLS 1.2 is the oldest version",
-        "--fail-early": "leave it out: there is one URL for each run",
-        "--no-location": "leave it out: redirects are followed with -L only",
-        "-M": "resolve-test help fetch prints the help", "--manual": "resolve-test help fetch prints the help",
-        "-V": "resolve-test --version prints the versions",
-        "--trace": "-v prints the heads, and --har FILE writes them with the bodies",
-        "--trace-ascii": "-v prints the heads, and --har FILE writes them with the bodies",
-        "--stderr": "redirect standard error in the shell", "--libcurl": "HTTPDNSClient is the library",
-        "--keepalive-time": "client.connections of a file has the times",
-        "--no-keepalive": "client.connections of a file has the times",
-        "--happy-eyeballs-timeout-ms": "client.connections of a file has the time", "-a": "fetch speaks HTTP only",
-        "--append": "fetch speaks HTTP only", "-B": "fetch speaks HTTP only", "--use-ascii": "fetch speaks HTTP only",
-        "-l": "fetch speaks HTTP only", "-P": "fetch speaks HTTP only", "-Q": "fetch speaks HTTP only",
-        "-t": "fetch speaks HTTP only",
-    ]
-
-    /// Further options of curl that the client has no setting for.
-    static let rareOptions = names(
-        """
-        --alt-svc --cert-status --cert-type --create-file-mode --crlfile --delegation --disallow-username-in-url
-        --doh-cert-status --egd-file --engine --expect100-timeout --false-start --form-escape --ftp-account --ftp-ssl-ccc
-        --ftp-ssl-ccc-mode --ftp-ssl-control --haproxy-protocol --hsts --ignore-content-length --key-type --login-options
-        --no-alpn --no-clobber --no-npn --no-sessionid --ntlm-wb --parallel-immediate --parallel-max --proto-default
-        --proxy-anyauth --proxy-basic --proxy-capath --proxy-cert --proxy-cert-type --proxy-ciphers --proxy-crlfile
-        --proxy-key --proxy-key-type --proxy-pass --proxy-pinnedpubkey --proxy-service-name --proxy-ssl-allow-beast
-        --proxy-ssl-auto-client-cert --proxy-tls13-ciphers --proxy-tlsauthtype --proxy-tlspassword --proxy-tlsuser
-        --proxy-tlsv1 --pubkey --remote-name-all --sasl-authzid --sasl-ir --socks5-basic --socks5-gssapi
-        --socks5-gssapi-nec --socks5-gssapi-service --ssl --ssl-allow-beast --ssl-auto-client-cert --ssl-no-revoke --ssl-reqd
-        --ssl-revoke-best-effort --sslv2 --sslv3 --styled-output --suppress-connect-headers --tcp-fastopen --tlsauthtype
-        --tlspassword --tlsuser --trace-time --url-query --xattr
-        """
-    )
-
-    private static func names(_ list: String) -> Set<String> {
-        Set(list.split(whereSeparator: \.isWhitespace).map(String.init))
+    static let refused: [String: String] = advice.reduce(into: [:]) { refused, row in
+        for name in row.names.split(whereSeparator: \.isWhitespace) { refused[String(name)] = row.text }
     }
 
-    private static let rareAdvice = "leave it out if the request does not need it: the client has no such setting"
+    private static let advice: [(text: String, names: String)] = [
+        ("write the options on the command line", "-K"),
+        ("leave it out: no .curlrc is read", "-q --disable"),
+        ("cookies are not written; -b 'NAME=VALUE' sends some", "-c --cookie-jar"),
+        ("leave it out: no cookies are stored", "-j --junk-session-cookies"),
+        ("write -u USER:PASSWORD", "-n --netrc --netrc-file"),
+        ("leave it out: no .netrc is read", "--netrc-optional"),
+        ("run fetch once for each request", "--next -:"),
+        ("bench loads a URL with concurrent requests", "-Z --parallel"),
+        ("leave it out: the client asks for no transfer coding", "--tr-encoding"),
+        ("name the file with -o FILE", "-J --remote-header-name"),
+        ("leave it out: a file has the time at which it was written", "-R --remote-time"),
+        ("write -o FOLDER/FILE", "--output-dir"),
+        ("create the folder before", "--create-dirs"),
+        ("bench --rate limits the requests in a second", "--rate"),
+        ("--max-time limits the call with its retries", "--retry-max-time"),
+        ("write -u USER:PASSWORD for Basic, or --digest -u USER:PASSWORD", "--anyauth"),
+        ("the client has Basic, Digest and Bearer", "--ntlm --negotiate --aws-sigv4"),
+        ("the file has the login of the proxy, in client.proxy", "--proxy-digest"),
+        ("the client has Basic and Digest for proxies", "--proxy-ntlm --proxy-negotiate"),
+        ("-U USER:PASSWORD is the login of the proxy", "--proxy-header"),
+        ("leave it out: https has a tunnel, and http none", "-p --proxytunnel"),
+        ("-x takes one proxy", "--preproxy"),
+        ("-x speaks HTTP/1.1 to the proxy", "--proxy1.0"),
+        ("-k holds for origins only", "--proxy-insecure"),
+        ("--cacert names the authorities of the proxy, too", "--proxy-cacert"),
+        ("the client has HTTP/1.0, HTTP/1.1 and HTTP/2", "--http3 --http3-only"),
+        ("the client refuses HTTP/0.9", "--http0.9"),
+        ("write --doh URL", "--doh-url"),
+        ("--cacert FILE names the authority of the service", "--doh-insecure"),
+        ("write --doh URL, or --map HOST=ADDRESS", "--dns-servers"),
+        ("--interface holds for origins", "--dns-interface"),
+        ("--unix-socket takes the path of a socket", "--abstract-unix-socket"),
+        ("the system chooses the port", "--local-port"),
+        ("write -H 'If-Modified-Since: DATE'", "-z --time-cond"),
+        ("--cache FOLDER validates stored responses", "--etag-save --etag-compare"),
+        ("client.timeouts of a file limits idle time", "-y --speed-time -Y --speed-limit"),
+        ("-X POST keeps the method on redirects", "--post301 --post302 --post303"),
+        ("the target is that of the URL", "--request-target"),
+        ("client.trust of a file has the cipher suites", "--ciphers --tls13-ciphers"),
+        ("client.trust of a file has the curves", "--curves"),
+        ("--cacert takes one file", "--capath"),
+        ("leave it out: TLS 1.2 is the oldest version", "--tlsv1 -1"),
+        ("TLS 1.2 is the oldest version", "--tlsv1.0 --tlsv1.1 -2 -3"),
+        ("leave it out: there is one URL for each run", "--fail-early"),
+        ("leave it out: redirects are followed with -L only", "--no-location"),
+        ("resolve-test help fetch prints the help", "-M --manual"),
+        ("resolve-test --version prints the versions", "-V"),
+        ("-v prints the heads, and --har FILE writes them with the bodies", "--trace --trace-ascii"),
+        ("redirect standard error in the shell", "--stderr"),
+        ("HTTPDNSClient is the library", "--libcurl"),
+        ("client.connections of a file has the times", "--keepalive-time --no-keepalive"),
+        ("client.connections of a file has the time", "--happy-eyeballs-timeout-ms"),
+        ("fetch speaks HTTP only", "-a --append -B --use-ascii -l -P -Q -t"),
+        (
+            "leave it out if the request does not need it: the client has no such setting",
+            """
+            --alt-svc --cert-status --cert-type --create-file-mode --crlfile --delegation --disallow-username-in-url
+            --doh-cert-status --egd-file --engine --expect100-timeout --false-start --form-escape --ftp-account --ftp-ssl-ccc
+            --ftp-ssl-ccc-mode --ftp-ssl-control --haproxy-protocol --hsts --ignore-content-length --key-type --login-options
+            --no-alpn --no-clobber --no-npn --no-sessionid --ntlm-wb --parallel-immediate --parallel-max --proto-default
+            --proxy-anyauth --proxy-basic --proxy-capath --proxy-cert --proxy-cert-type --proxy-ciphers --proxy-crlfile
+            --proxy-key --proxy-key-type --proxy-pass --proxy-pinnedpubkey --proxy-service-name --proxy-ssl-allow-beast
+            --proxy-ssl-auto-client-cert --proxy-tls13-ciphers --proxy-tlsauthtype --proxy-tlspassword --proxy-tlsuser
+            --proxy-tlsv1 --pubkey --remote-name-all --sasl-authzid --sasl-ir --socks5-basic --socks5-gssapi
+            --socks5-gssapi-nec --socks5-gssapi-service --ssl --ssl-allow-beast --ssl-auto-client-cert --ssl-no-revoke --ssl-reqd
+            --ssl-revoke-best-effort --sslv2 --sslv3 --styled-output --suppress-connect-headers --tcp-fastopen --tlsauthtype
+            --tlspassword --tlsuser --trace-time --url-query --xattr
+            """
+        ),
+    ]
 }

@@ -20,7 +20,7 @@ extension CurlConnectionOptions {
         if let unixSocket { request.changeOptions { $0.unixSocket = unixSocket } }
         if let interface { settings.configuration.localSource = Self.localSource(interface) }
         if let seconds = connectSeconds,
-            let limit = try RequestOptions.limit(seconds, of: "--connect-timeout").map({ Duration.seconds($0) })
+            let limit = try DurationArgument.limit(seconds, of: "--connect-timeout").map({ Duration.seconds($0) })
         {
             settings.configuration.timeouts.connect = limit
             settings.configuration.timeouts.tls = limit

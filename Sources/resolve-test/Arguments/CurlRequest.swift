@@ -335,19 +335,3 @@ enum URLArgument {
         return String(name)
     }
 }
-
-/// A number of bytes with a unit, as curl reads it.
-enum ByteArgument {
-    /// Returns the bytes of `500`, `100k`, `2M` or `1G`, in units of 1,024; nil for 0, which means no limit.
-    static func bytes(_ text: String, of option: String) throws(CommandFailure) -> Int? {
-        let units: [Character: Int] = ["k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "b": 1]
-        let unit = text.last.flatMap { units[Character($0.lowercased())] }
-        let digits = unit == nil ? text[...] : text.dropLast()
-        guard let number = Int(digits), number >= 0 else {
-            throw .usage("\(option) \"\(text)\" is not a number of bytes", hint: "such as \(option) 100k")
-        }
-        let (bytes, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
-        guard !overflow else { throw .usage("\(option) \"\(text)\" is too large") }
-        return bytes > 0 ? bytes : nil
-    }
-}

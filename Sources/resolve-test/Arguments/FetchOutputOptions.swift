@@ -6,87 +6,46 @@ internal import ArgumentParser
 /// The options of `fetch` about its output.
 struct FetchOutputOptions: ParsableArguments, Sendable {
     @Option(
-        name: [.customShort("o"), .customLong("output")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Write the response body to this file; - is standard output.", valueName: "FILE"),
+        curl: "-o --output",
+        "FILE",
+        "Write the response body to this file; - is standard output.",
         completion: .file()
     )
     var file: String?
-
-    @Flag(
-        name: [.customShort("O"), .customLong("remote-name")],
-        help: "Write the response body to a file with the last name of the URL's path."
-    )
+    @Flag("-O --remote-name", "Write the response body to a file with the last name of the URL's path.")
     var usesRemoteName = false
-
-    @Option(
-        name: [.customShort("C"), .customLong("continue-at")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Continue the file at this byte; - for its end.", valueName: "OFFSET")
-    )
+    @Option(curl: "-C --continue-at", "OFFSET", "Continue the file at this byte; - for its end.")
     var continueAt: String?
-
-    @Flag(
-        name: [.customShort("i"), .customLong("include")],
-        help: "Write status and header fields of each response before the body."
-    )
-    var includesHead = false
-
+    @Flag("-i --include", "Write status and header fields of each response before the body.") var includesHead = false
     @Option(
-        name: [.customShort("D"), .customLong("dump-header")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Write status and header fields to this file; - is standard output.", valueName: "FILE"),
+        curl: "-D --dump-header",
+        "FILE",
+        "Write status and header fields to this file; - is standard output.",
         completion: .file()
     )
     var headFile: String?
-
-    @Option(
-        name: [.customShort("w"), .customLong("write-out")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Print this text at the end, with variables such as %{http_code}.", valueName: "FORMAT")
-    )
+    @Option(curl: "-w --write-out", "FORMAT", "Print this text at the end, with variables such as %{http_code}.")
     var writeOut: String?
-
-    @Flag(name: [.customShort("s"), .customLong("silent")], help: "Print no report, notes, progress and errors.")
-    var isSilent = false
-
-    @Flag(name: [.customShort("S"), .customLong("show-error")], help: "With -s, print errors.")
-    var showsErrors = false
-
-    @Flag(
-        name: [.customShort("f"), .customLong("fail")],
-        help: "Treat a status of 400 or more as a failure (exit 22), and discard its body."
-    )
+    @Flag("-s --silent", "Print no report, notes, progress and errors.") var isSilent = false
+    @Flag("-S --show-error", "With -s, print errors.") var showsErrors = false
+    @Flag("-f --fail", "Treat a status of 400 or more as a failure (exit 22), and discard its body.")
     var failsOnStatus = false
-
-    @Flag(name: .customLong("fail-with-body"), help: "The same, but write the body.")
-    var failsWithBody = false
-
+    @Flag("--fail-with-body", "The same, but write the body.") var failsWithBody = false
     @Option(
-        name: .customLong("cache"),
-        help: ArgumentHelp(
-            "Folder of a response cache for this user; it is created when it is missing.",
-            valueName: "FOLDER"
-        ),
+        "--cache",
+        "FOLDER",
+        "Folder of a response cache for this user; it is created when it is missing.",
         completion: .directory
     )
     var cacheFolder: String?
-
     @Option(
-        name: .customLong("har"),
-        help: ArgumentHelp(
-            "Write the call with its hops and bodies to this HAR file, also when it fails.",
-            valueName: "FILE"
-        ),
+        "--har",
+        "FILE",
+        "Write the call with its hops and bodies to this HAR file, also when it fails.",
         completion: .file()
     )
     var archiveFile: String?
-
-    @Option(
-        name: .customLong("report"),
-        help: ArgumentHelp("Write the same as a web page, which loads nothing else.", valueName: "FILE"),
-        completion: .file()
-    )
+    @Option("--report", "FILE", "Write the same as a web page, which loads nothing else.", completion: .file())
     var reportFile: String?
 
     /// Refuses options that exclude each other.

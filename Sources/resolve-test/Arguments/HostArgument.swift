@@ -60,9 +60,6 @@ struct HostArgument: Sendable {
 
 /// The value of `--map`: a rule of the mappings.
 struct MapArgument: Sendable {
-    /// The location of such a rule.
-    static let location = HTTPDNSSourceLocation(file: "--map")
-
     let key: HTTPDNSMapping.Key
     let mapping: HTTPDNSMapping
 
@@ -72,16 +69,14 @@ struct MapArgument: Sendable {
         guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
             throw .usage("--map \"\(text)\" is not a host and its addresses", hint: form)
         }
-        let addresses = parts[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        do {
-            key = try HTTPDNSMapping.Key(String(parts[0]))
-            var rule = HTTPDNSMapping.addresses(addresses)
-            rule.location = Self.location
-            mapping = rule
-            _ = try HTTPDNSMappings([key: rule])
-        } catch {
-            throw .usage("--map \"\(text)\": \(error.reason)", hint: form)
-        }
+        (key, mapping) = try ResolveArgument.rule(
+            String(parts[0]),
+            nil,
+            parts[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init),
+            option: "--map",
+            text: text,
+            hint: form
+        )
     }
 
     /// Returns the rules, with those of the flags replacing others. A flag without a port applies to every port of its name.

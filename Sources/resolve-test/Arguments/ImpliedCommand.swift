@@ -7,15 +7,8 @@ internal import HTTPDNSPrimitives
 ///
 /// Options may stand before the name or the command, if `resolve` and `explain` have them.
 enum ImpliedCommand {
-    /// Options of `resolve` and `explain` that have a value in the next argument.
-    static let optionsWithValue: Set<String> = [
-        "--config", "--map", "--doh", "--bootstrap", "--answer-scope", "--cacert", "--allow", "--family", "-t", "-x",
-    ]
-
-    /// Options of `resolve` and `explain` that stand alone.
-    static let flags: Set<String> = [
-        "--public", "--system-fallback", "--json", "-v", "--verbose", "-h", "--help",
-    ]
+    /// The options that may stand before a name: `explain` has those of `resolve` that the help lists.
+    private static let options = OptionNames(of: ResolveCommand.name)
 
     /// The number of changed letters up to which a word counts as a command with a typing error.
     static let maximumDistance = 2
@@ -46,12 +39,14 @@ enum ImpliedCommand {
         var index = 0
         while index < arguments.count, arguments[index].hasPrefix("-"), arguments[index] != "--" {
             // -tHTTPS has its value attached.
-            if flags.contains(arguments[index]) || arguments[index].hasPrefix("-t") && arguments[index].count > 2 {
+            if options.flags.subtracting(["--version"]).contains(arguments[index])
+                || arguments[index].hasPrefix("-t") && arguments[index].count > 2
+            {
                 index += 1
-            } else if optionsWithValue.contains(arguments[index]) {
+            } else if options.valued.contains(arguments[index]) {
                 index = min(index + 2, arguments.count)
             } else if let equal = arguments[index].firstIndex(of: "="),
-                optionsWithValue.contains(String(arguments[index][..<equal]))
+                options.valued.contains(String(arguments[index][..<equal]))
             {
                 index += 1
             } else {

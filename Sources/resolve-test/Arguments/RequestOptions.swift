@@ -7,38 +7,16 @@ internal import HTTPTypes
 
 /// The options of commands that send a request to an origin: its method, fields, body and time limit.
 struct RequestOptions: ParsableArguments, Sendable {
-    @Option(
-        name: [.customShort("X"), .customLong("request")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Request method; GET if left out, POST with -d.", valueName: "METHOD")
-    )
-    var method: String?
-
-    @Option(
-        name: [.customShort("H"), .customLong("header")],
-        parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Header field: 'Name: value'; @FILE reads some. Repeatable.", valueName: "FIELD")
-    )
+    @Option(curl: "-X --request", "METHOD", "Request method; GET if left out, POST with -d.") var method: String?
+    @Option(curl: "-H --header", "FIELD", "Header field: 'Name: value'; @FILE reads some. Repeatable.")
     var headers: [String] = []
-
     @Option(
-        name: [
-            .customShort("d"), .customLong("data"), .customLong("data-ascii"), .customLong("data-binary"),
-            .customLong("data-raw"), .customLong("data-urlencode"),
-        ],
-        parsing: .unconditionalSingleValue,
-        help: ArgumentHelp(
-            "Request body by curl's rules; @FILE reads a file. Repeatable, in any mixture.",
-            valueName: "DATA"
-        )
+        curl: "-d --data --data-ascii --data-binary --data-raw --data-urlencode",
+        "DATA",
+        "Request body by curl's rules; @FILE reads a file. Repeatable, in any mixture."
     )
     var data: [DataArgument] = []
-
-    @Option(
-        name: [.customShort("m"), .customLong("max-time")],
-        parsing: .unconditional,
-        help: ArgumentHelp("Time limit for each call, its body included, in seconds.", valueName: "SECONDS")
-    )
+    @Option(curl: "-m --max-time", "SECONDS", "Time limit for each call, its body included, in seconds.")
     var maximumSeconds: Double?
 
     /// Returns the request. Adds a note to the settings when a field of the caller replaces the Host.
@@ -88,7 +66,7 @@ struct RequestOptions: ParsableArguments, Sendable {
         throws(CommandFailure)
     {
         if let maximumSeconds {
-            if let limit = try Self.limit(maximumSeconds, of: "--max-time") {
+            if let limit = try DurationArgument.limit(maximumSeconds, of: "--max-time") {
                 request.changeOptions {
                     $0.timeouts.total = .seconds(limit)
                     $0.timeouts.responseHead = nil
@@ -99,16 +77,5 @@ struct RequestOptions: ParsableArguments, Sendable {
             // A download may take as long as bytes keep coming; the idle limit stays.
             settings.configuration.timeouts.total = nil
         }
-    }
-
-    /// Returns the value of an option that limits a time; nil for 0, which means no limit of its own.
-    static func limit(_ seconds: Double, of option: String) throws(CommandFailure) -> Double? {
-        guard seconds >= 0, seconds <= 1e9 else {
-            throw .usage(
-                "\(option) is out of range; allowed: 0 to 1,000,000,000 seconds",
-                hint: "such as \(option) 2.5"
-            )
-        }
-        return seconds > 0 ? seconds : nil
     }
 }

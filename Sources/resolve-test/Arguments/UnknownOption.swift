@@ -37,36 +37,3 @@ enum UnknownOption {
         return .usage("Unknown option '\(option)'", hint: hint)
     }
 }
-
-/// The options of a command, as its help lists them.
-private struct OptionNames {
-    private var flags: Set<String> = []
-    private var valued: Set<String> = []
-
-    init(of command: String) {
-        let all = RootCommand.configuration.subcommands
-        guard let type = all.first(where: { $0.configuration.commandName == command }) else { return }
-        for line in RootCommand.helpMessage(for: type, columns: 1000).split(separator: "\n") where line.hasPrefix("  -")
-        {
-            let declared = line.dropFirst(2).split(separator: "  ", maxSplits: 1).first ?? ""
-            let names = declared.split(separator: ", ").map { String($0.prefix { $0 != " " }) }
-            if declared.contains("<") { valued.formUnion(names) } else { flags.formUnion(names) }
-        }
-        if command == "fetch" { valued.formUnion(CurlArguments.fetchOptions.union(CurlArguments.requestOptions)) }
-        if command == ResolveCommand.name { valued.insert("-x") }
-    }
-
-    func contains(_ name: String) -> Bool { flags.contains(name) || valued.contains(name) }
-
-    /// Returns the name of the first option that the command does not have; nil when it has all.
-    func firstUnknown(in arguments: ArraySlice<String>) -> String? {
-        var rest = arguments
-        while let argument = rest.popFirst(), argument != "--" {
-            guard argument.hasPrefix("-"), argument.count > 1 else { continue }
-            let name = String(argument.hasPrefix("--") ? argument.prefix { $0 != "=" } : argument.prefix(2))
-            guard contains(name) else { return PrintableText.line(name) }
-            if valued.contains(name), argument == name { _ = rest.popFirst() }
-        }
-        return nil
-    }
-}

@@ -26,56 +26,23 @@ struct BenchCommand: Subcommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "URL"))
-    var url: String
-
-    @Option(
-        name: [.customShort("c"), .customLong("concurrency")],
-        help: ArgumentHelp("Maximum number of requests in flight, 1 to 1000.", valueName: "N")
-    )
-    var inFlight = 50
-
-    @Option(
-        name: [.customShort("n"), .customLong("requests")],
-        help: ArgumentHelp("Number of requests; without -n and -z the load takes 10s.", valueName: "N")
-    )
-    var requests: Int?
-
-    @Option(
-        name: [.customShort("z"), .customLong("duration")],
-        help: ArgumentHelp("Time in which requests begin, such as 30s.", valueName: "DURATION")
-    )
-    var durationText: String?
-
-    @Option(
-        name: .customLong("warm-up"),
-        help: ArgumentHelp("Time of the same load before, which does not count; 0s for none.", valueName: "DURATION")
-    )
+    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "URL")) var url: String
+    @Option("-c --concurrency", "N", "Maximum number of requests in flight, 1 to 1000.") var inFlight = 50
+    @Option("-n --requests", "N", "Number of requests; without -n and -z the load takes 10s.") var requests: Int?
+    @Option("-z --duration", "DURATION", "Time in which requests begin, such as 30s.") var durationText: String?
+    @Option("--warm-up", "DURATION", "Time of the same load before, which does not count; 0s for none.")
     var warmUpText = "1s"
-
+    @Option("--rate", "N", "Begin this many requests in a second (open loop).") var rate: Double?
     @Option(
-        name: .customLong("rate"),
-        help: ArgumentHelp("Begin this many requests in a second (open loop).", valueName: "N")
-    )
-    var rate: Double?
-
-    @Option(
-        name: .customLong("against"),
-        help: ArgumentHelp(
-            "Repeat the load in turns with the system resolver's addresses, and print the ratio.",
-            valueName: "system"
-        )
+        "--against",
+        "system",
+        "Repeat the load in turns with the system resolver's addresses, and print the ratio."
     )
     var opponent: Opponent?
+    @Flag("--http1.1", "Use HTTP/1.1 only.") var usesHTTP1 = false
 
-    @Flag(name: .customLong("http1.1"), help: "Use HTTP/1.1 only.")
-    var usesHTTP1 = false
-
-    @OptionGroup
-    var requestOptions: RequestOptions
-
-    @OptionGroup
-    var common: CommonOptions
+    @OptionGroup var requestOptions: RequestOptions
+    @OptionGroup var common: CommonOptions
 
     /// The limits of the options: a load that a machine can make, and not an attack by a typing error.
     private static let inFlightRange = 1...1000
@@ -127,7 +94,7 @@ struct BenchCommand: Subcommand {
         await display?.value
         let total = report.client.total
         console.note(settings.remarks(on: [total.resolution].compactMap { $0 }), unless: isJSON)
-        try console.standardOutput.write(isJSON ? report.json().indented + "\n" : report.text(screen))
+        try console.write(common.output, json: report.json().indented + "\n", text: report.text)
         if let failure = failure(of: report) { throw failure }
         return ExitStatus.done
     }
@@ -198,7 +165,7 @@ extension BenchCommand {
             throw .usage("--rate is out of range; allowed: 0.1 to 1,000,000 requests in a second")
         }
         let duration = try durationText.map { text throws(CommandFailure) in
-            try Self.duration(text, of: "-z", in: .milliseconds(1)...Self.longest)
+            try DurationArgument.duration(text, of: "-z", in: .milliseconds(1)...Self.longest)
         }
         return LoadPlan(
             inFlight: inFlight,
@@ -209,18 +176,7 @@ extension BenchCommand {
     }
 
     private func warmUp() throws(CommandFailure) -> Duration {
-        try Self.duration(warmUpText, of: "--warm-up", in: .zero...Self.longest)
-    }
-
-    private static func duration(_ text: String, of option: String, in range: ClosedRange<Duration>)
-        throws(CommandFailure)
-        -> Duration
-    {
-        do {
-            return try DurationText.parse(text, in: range)
-        } catch {
-            throw .usage("\(option) \(error.message)", hint: error.hint)
-        }
+        try DurationArgument.duration(warmUpText, of: "--warm-up", in: .zero...Self.longest)
     }
 
     /// Returns the host and the port of the URL.

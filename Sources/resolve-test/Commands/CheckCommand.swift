@@ -19,18 +19,16 @@ struct CheckCommand: Subcommand {
     @Argument(
         help: ArgumentHelp("Configuration file; the same as --config FILE.", valueName: "FILE"),
         completion: .file()
-    )
-    var givenFile: String?
-
+    ) var givenFile: String?
     @Option(
-        name: .customLong("config"),
-        help: ArgumentHelp("Configuration file; without it the one that HTTPDNS_CONFIG names.", valueName: "FILE"),
+        "--config",
+        "FILE",
+        "Configuration file; without it the one that HTTPDNS_CONFIG names.",
         completion: .file()
     )
     var configurationFile: String?
 
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) async throws -> Int32 {
         let file = try file(console.environment)
@@ -58,11 +56,9 @@ struct CheckCommand: Subcommand {
         if !output.isJSON {
             for warning in report.warnings { console.standardError.say("warning: \(PrintableText.line(warning))\n") }
         }
-        try console.standardOutput.write(
-            output.isJSON
-                ? report.json().indented + "\n"
-                : report.text(isVerbose: output.isVerbose, console.screen(for: console.standardOutput))
-        )
+        try console.write(output, json: report.json().indented + "\n") { screen in
+            report.text(isVerbose: output.isVerbose, screen)
+        }
         return ExitStatus.done
     }
 
@@ -80,14 +76,7 @@ struct CheckCommand: Subcommand {
 /// The report of `check` on a file.
 struct CheckReport {
     var file: String
-    /// The name of each provider, and the most private scope that it may answer.
-    var providers: [(name: String, answers: HTTPDNSAddressPolicy.Scope)]
-    var routes: [HTTPDNSRoute]
-    var rules: [HTTPDNSMapping.Key: HTTPDNSMapping]
-    var isEnabled: Bool
-    var policy: HTTPDNSAddressPolicy
-    var reachableNetworks: HTTPDNSClient.ReachableNetworks
-    var proxy: HTTPDNSClient.Proxy.Rules
+    var configuration: HTTPDNSClient.Configuration
     /// Settings that are allowed, but probably not intended.
     var warnings: [String]
     /// The lines of a hosts file that are not used.
@@ -100,56 +89,57 @@ struct CheckReport {
         permissions: String? = nil,
         skipped: [SkippedLines] = []
     ) {
-        self.file = file
-        self.skipped = skipped
-        providers = configuration.resolver.providers.map { ($0.name, $0.answerScope) }
-        routes = configuration.resolver.routes
-        rules = configuration.resolver.mappings
-        isEnabled = configuration.isEnabled
-        policy = configuration.resolver.policy
-        reachableNetworks = configuration.reachableNetworks
-        proxy = configuration.proxy
-        let asked = routes.flatMap { route -> [String] in
+        (self.file, self.configuration, self.skipped) = (file, configuration, skipped)
+        let asked = configuration.resolver.routes.flatMap { route -> [String] in
             if case .providers(let names, fallback: _) = route.action { names } else { [] }
         }
-        let unasked = providers.map(\.name).filter { !asked.contains($0) }
+        let unasked = configuration.resolver.providers.map(\.name).filter { !asked.contains($0) }
         warnings = unasked.map { "no route names the provider \($0), so it is never asked" }
         warnings += configuration.unusableProxyExceptions.map { "no_proxy: the entry \"\($0)\" matches no host" }
         if let permissions { warnings.append("\(file): \(permissions)") }
     }
 
+    private var resolver: HTTPDNSResolver.Configuration { configuration.resolver }
+    private var mappings: [(key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping)] {
+        MappingOrder.sorted(resolver.mappings)
+    }
+
     func text(isVerbose: Bool, _ screen: Screen) -> String {
         let parts = [
-            Self.count(providers.count, "provider"), Self.count(routes.count, "route"),
-            Self.count(rules.count, "mapping"),
+            Figures.count(resolver.providers.count, "provider"), Figures.count(resolver.routes.count, "route"),
+            Figures.count(resolver.mappings.count, "mapping"),
         ]
         let unused = skipped.reduce(0) { $0 + $1.count }
-        let omitted = unused == 0 ? "" : "\(Self.count(unused, "line")) skipped" + (isVerbose ? "" : " (-v shows them)")
-        let switched = isEnabled ? "" : "enabled: false, the system resolver answers"
+        let omitted =
+            unused == 0 ? "" : "\(Figures.count(unused, "line")) skipped" + (isVerbose ? "" : " (-v shows them)")
+        let switched = configuration.isEnabled ? "" : "enabled: false, the system resolver answers"
         var summary = Columns()
         summary.append([PrintableText.line(file), "valid", parts.joined(separator: ", "), omitted, switched])
         var text = summary.lines(gap: 3, width: screen.width).map { $0 + "\n" }.joined()
         guard isVerbose else { return text }
         var columns = Columns()
-        columns.append(["reachable", "\(reachableNetworks)"])
-        columns.append(["proxy", "\(proxy)"])
+        columns.append(["reachable", "\(configuration.reachableNetworks)"])
+        columns.append(["proxy", "\(configuration.proxy)"])
         for lines in skipped {
-            let more = lines.count > 1 ? ", and \(Self.count(lines.count - 1, "more line")) like it" : ""
+            let more = lines.count > 1 ? ", and \(Figures.count(lines.count - 1, "more line")) like it" : ""
             columns.append([
                 "skipped", PrintableText.line(lines.first.message) + more,
                 PrintableText.line("\(lines.first.location)"),
             ])
         }
-        for (word, blocks) in [("allow", policy.allowed), ("deny", policy.denied)] where !blocks.isEmpty {
+        for (word, blocks) in [("allow", resolver.policy.allowed), ("deny", resolver.policy.denied)]
+        where !blocks.isEmpty {
             columns.append([word, blocks.map(\.description).joined(separator: ", ")])
         }
-        for provider in providers { columns.append(["provider", provider.name, "answers \(provider.answers)"]) }
-        for route in routes {
+        for provider in resolver.providers {
+            columns.append(["provider", provider.name, "answers \(provider.answerScope)"])
+        }
+        for route in resolver.routes {
             columns.append([
                 "route", "\(route.pattern)", Self.action(route.action), route.location.map { "\($0)" } ?? "",
             ])
         }
-        for rule in MappingOrder.sorted(rules) {
+        for rule in mappings {
             columns.append([
                 "mapping", "\(rule.key)", MappingText.text(rule.mapping), rule.mapping.location.map { "\($0)" } ?? "",
             ])
@@ -162,18 +152,21 @@ struct CheckReport {
         .object([
             "file": .text(file),
             "valid": .bool(true),
-            "enabled": .bool(isEnabled),
+            "enabled": .bool(configuration.isEnabled),
             "warnings": .array(warnings.map(JSONValue.text)),
-            "reachableNetworks": .text("\(reachableNetworks)"),
-            "proxy": .text("\(proxy)"),
-            "allowed": .array(policy.allowed.map { .text("\($0)") }),
-            "denied": .array(policy.denied.map { .text("\($0)") }),
-            "providers": .array(providers.map { .text($0.name) }),
+            "reachableNetworks": .text("\(configuration.reachableNetworks)"),
+            "proxy": .text("\(configuration.proxy)"),
+            "allowed": .array(resolver.policy.allowed.map { .text("\($0)") }),
+            "denied": .array(resolver.policy.denied.map { .text("\($0)") }),
+            "providers": .array(resolver.providers.map { .text($0.name) }),
             "answerScope": .object(
-                Dictionary(providers.map { ($0.name, .text("\($0.answers)")) }, uniquingKeysWith: { first, _ in first })
+                Dictionary(
+                    resolver.providers.map { ($0.name, .text("\($0.answerScope)")) },
+                    uniquingKeysWith: { first, _ in first }
+                )
             ),
-            "routes": .array(routes.map { .text("\($0.pattern)") }),
-            "mappings": .array(MappingOrder.sorted(rules).map { .text("\($0.key)") }),
+            "routes": .array(resolver.routes.map { .text("\($0.pattern)") }),
+            "mappings": .array(mappings.map { .text("\($0.key)") }),
             "skipped": .array(
                 skipped.map { .object(["count": .integer($0.count), "first": .text("\($0.first)")]) }
             ),
@@ -184,13 +177,9 @@ struct CheckReport {
     static func mistakes(_ error: HTTPDNSConfigurationFileError, style: Style) -> String {
         let lines = error.issues.map { PrintableText.line("\($0)") }
         let more = error.omitted > 0 ? ", \(error.issues.count) shown" : ""
-        let total = count(error.issues.count + error.omitted, "error")
+        let total = Figures.count(error.issues.count + error.omitted, "error")
         let last = "\(style.bad("resolve-test:")) \(total)\(more); the file is not used"
         return (lines + [last]).map { $0 + "\n" }.joined()
-    }
-
-    private static func count(_ number: Int, _ noun: String) -> String {
-        "\(Figures.count(number)) \(noun)\(number == 1 ? "" : "s")"
     }
 
     private static func action(_ action: HTTPDNSRoute.Action) -> String {

@@ -19,20 +19,12 @@ struct CompareCommand: Subcommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Names; NAME:PORT sets the port to probe.", valueName: "HOST"))
-    var hosts: [String]
+    @Argument(help: ArgumentHelp("Names; NAME:PORT sets the port to probe.", valueName: "HOST")) var hosts: [String]
+    @Flag("--probe", "Check by TLS that each address proves the name; sends no request.") var isProbing = false
+    @Flag("--strict", "Treat any difference as suspicious (exit 3).") var isStrict = false
+    @Option("--port", "N", "Port of hosts that are given without one.") var port: UInt16 = 443
 
-    @Flag(name: .customLong("probe"), help: "Check by TLS that each address proves the name; sends no request.")
-    var isProbing = false
-
-    @Flag(name: .customLong("strict"), help: "Treat any difference as suspicious (exit 3).")
-    var isStrict = false
-
-    @Option(name: .customLong("port"), help: ArgumentHelp("Port of hosts that are given without one.", valueName: "N"))
-    var port: UInt16 = 443
-
-    @OptionGroup
-    var common: CommonOptions
+    @OptionGroup var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
         let names = try names()
@@ -58,8 +50,7 @@ struct CompareCommand: Subcommand {
         }
 
         let report = CompareReport(comparisons: comparisons, isStrict: isStrict, isJSON: common.output.isJSON)
-        let output = console.standardOutput
-        try output.write(common.output.isJSON ? report.json() : report.text(console.screen(for: output)))
+        try console.write(common.output, json: report.json(), text: report.text)
         if report.isSuspicious { return ExitStatus.suspicious }
         if let failure = report.failure { throw settings.advised(failure) }
         return ExitStatus.done

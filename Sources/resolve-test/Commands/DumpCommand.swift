@@ -22,17 +22,11 @@ struct DumpCommand: Subcommand {
     )
     var hosts: [String] = []
 
-    @Option(
-        name: .customLong("limit"),
-        help: ArgumentHelp("Maximum number of entries of each kind, 0 to 2000.", valueName: "N")
-    )
+    @Option("--limit", "N", "Maximum number of entries of each kind, 0 to 2000.")
     var limit: Int = ControlRequest.Selection.defaultLimit
 
-    @OptionGroup
-    var socket: SocketOptions
-
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) async throws -> Int32 {
         guard (0...ControlRequest.Selection.maximumLimit).contains(limit) else {
@@ -45,9 +39,7 @@ struct DumpCommand: Subcommand {
         let reply = try await socket.call(console.environment).ask(request)
         guard let diagnostics = reply.diagnostics else { throw CommandFailure.incomplete }
         let report = DumpReport(diagnostics: diagnostics)
-        try console.standardOutput.write(
-            output.isJSON ? report.json() : report.text(console.screen(for: console.standardOutput))
-        )
+        try console.write(output, json: report.json(), text: report.text)
         return ExitStatus.done
     }
 }

@@ -15,11 +15,9 @@ struct ExplainCommand: Subcommand {
         discussion: "Resolves the name, which may query a provider. Sends nothing to the origin."
     )
 
-    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "URL"))
-    var url: String
+    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "URL")) var url: String
 
-    @OptionGroup
-    var common: CommonOptions
+    @OptionGroup var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
         if URLArgument.completed(url) != url { _ = try URLArgument.parsed(url) }
@@ -44,10 +42,7 @@ struct ExplainCommand: Subcommand {
             isVerbose: common.output.isVerbose,
             reachableNetworks: settings.configuration.reachableNetworks
         )
-        let output = console.standardOutput
-        try output.write(
-            common.output.isJSON ? report.json().indented + "\n" : report.text(console.screen(for: output))
-        )
+        try console.write(common.output, json: report.json().indented + "\n", text: report.text)
         return ExitStatus.done
     }
 }

@@ -19,17 +19,12 @@ struct ExportCommand: Subcommand {
     @Argument(
         help: ArgumentHelp("Configuration file; the same as --config FILE.", valueName: "FILE"),
         completion: .file()
-    )
-    var file: String?
-
+    ) var file: String?
     @Option(help: ArgumentHelp("Output format; hosts if left out, json with --json.", valueName: "FORMAT"))
     var format: ExportFormat?
 
-    @OptionGroup
-    var mappings: MappingOptions
-
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var mappings: MappingOptions
+    @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) async throws -> Int32 {
         guard file == nil || mappings.configurationFile == nil else {
@@ -141,7 +136,7 @@ struct MappingExport {
         switch mapping.action {
         case .addresses(let targets):
             let addresses = value(targets)
-            if mapping.timeToLive == nil, case .array = addresses { return addresses }
+            if mapping.timeToLive == nil, case .list = addresses { return addresses }
             members["addresses"] = addresses
         case .via(let name, usesTargetIdentity: true):
             members["via"] = .object(["host": .text("\(name)"), "keep": .array([.text("host")])])

@@ -23,20 +23,13 @@ struct FetchCommand: Subcommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("An http or https URL; http if it has no scheme.", valueName: "URL"))
-    var urls: [String] = []
+    @Argument(help: ArgumentHelp("An http or https URL; http if it has no scheme.", valueName: "URL")) var urls:
+        [String] = []
 
-    @OptionGroup
-    var requestOptions: RequestOptions
-
-    @OptionGroup
-    var outputs: FetchOutputOptions
-
-    @OptionGroup
-    var curl: CurlOptions
-
-    @OptionGroup
-    var common: CommonOptions
+    @OptionGroup var requestOptions: RequestOptions
+    @OptionGroup var outputs: FetchOutputOptions
+    @OptionGroup var curl: CurlOptions
+    @OptionGroup var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
         do {
@@ -89,7 +82,6 @@ struct FetchCommand: Subcommand {
             destination: destination,
             heads: heads,
             exchanges: exchanges,
-            needsRecord: writeOut?.needsRecord == true,
             settings: settings
         )
         var outcome = WriteOut.Values(url: url, request: request, fileName: body.path)
@@ -115,8 +107,6 @@ struct FetchCommand: Subcommand {
         var destination: BodyDestination
         var heads: BodyDestination?
         var exchanges: ExchangeRecorder
-        /// Whether `-w` prints values of the record of the call.
-        var needsRecord: Bool
         var settings: ClientSettings
         let observer = CallObserver()
     }
@@ -230,21 +220,13 @@ struct FetchCommand: Subcommand {
         _ received: inout Int,
         console: Console
     ) async throws -> FetchReport {
-        let recorded = Lock<(record: HTTPDNSClient.CallRecord, details: CallDetails)?>(nil)
-        if call.needsRecord {
-            _ = client.recordCalls(bodyLimit: 0) { record, details in recorded.withLock { $0 = (record, details) } }
-        }
-        // The record is there when the call has failed, or its body has ended.
-        func noteRecord() {
-            if let call = recorded.withLock({ $0 }) { outcome.take(call.record, call.details) }
-        }
         let start = ContinuousClock.now
         let response: HTTPDNSClient.Response
         do {
             response = try await client.execute(call.request)
         } catch {
             outcome.takeFailure(error, total: start.duration(to: .now), call.exchanges, call.settings)
-            noteRecord()
+            outcome.take(call.observer.last)
             // The redirects, for example, before the one that was not followed.
             try write(heads: call.exchanges.heads.joined(), of: call, on: console)
             try call.heads?.finish()
@@ -265,7 +247,7 @@ struct FetchCommand: Subcommand {
             && call.body.takes(status, contentRange: response.headerFields.singleton(.contentRange)?.value)
         func note(_ total: Duration) {
             outcome.take(response, received: received, total: total, call.request, call.exchanges, call.settings)
-            noteRecord()
+            outcome.take(call.observer.last)
         }
         do {
             for try await chunk in response.body {

@@ -27,12 +27,7 @@ struct HTTPSRecordLookup: Sendable {
     }
 
     func row(_ question: HostArgument) async throws -> RecordReport.Row {
-        var row = RecordReport.Row(
-            text: question.text,
-            host: question.host.description,
-            port: question.port,
-            outcome: .success([])
-        )
+        var row = RecordReport.Row(question: question, outcome: .success([]))
         let clock = ContinuousClock()
         let start = clock.now
         do throws(CommandFailure) {

@@ -3,7 +3,6 @@
 
 internal import ArgumentParser
 internal import HTTPDNS
-internal import HTTPDNSConfiguration
 internal import HTTPDNSControl
 internal import HTTPDNSMonitor
 
@@ -20,63 +19,30 @@ struct MonitorCommand: Subcommand {
             """
     )
 
-    @Option(
-        name: .customLong("limit"),
-        help: ArgumentHelp("Maximum number of calls, 1 to 2000; the newest ones.", valueName: "N")
-    )
+    @Option("--limit", "N", "Maximum number of calls, 1 to 2000; the newest ones.")
     var limit = RecordSelection.defaultLimit
-
     @Option(
-        name: .customLong("host"),
-        help: ArgumentHelp(
-            "Print only calls with this host in one of their hops; '*.SUFFIX' stands for all names below it. Repeatable.",
-            valueName: "HOST"
-        )
+        "--host",
+        "HOST",
+        "Print only calls with this host in one of their hops; '*.SUFFIX' stands for all names below it. Repeatable."
     )
     var hosts: [String] = []
+    @Option("--status", "STATUS", "Print only calls with this status, such as 404 or 5xx.") var status: String?
+    @Flag("--failed", "Print only calls that failed, also within the response body.") var isFailed = false
+    @Option("--slower-than", "DURATION", "Print only calls that took longer, such as 100ms.") var slowerThan: String?
+    @Option("--id", "NUMBER", "Print this call alone, with its hops, phases, addresses and fields.") var callID: UInt64?
+    @Flag("--follow", "Continue with new calls until Ctrl-C.") var follows = false
+    @Option("--interval", "DURATION", "Time between two requests with --follow, 200ms to 30s.") var intervalText = "1s"
 
-    @Option(
-        name: .customLong("status"),
-        help: ArgumentHelp("Print only calls with this status, such as 404 or 5xx.", valueName: "STATUS")
-    )
-    var status: String?
-
-    @Flag(name: .customLong("failed"), help: "Print only calls that failed, also within the response body.")
-    var isFailed = false
-
-    @Option(
-        name: .customLong("slower-than"),
-        help: ArgumentHelp("Print only calls that took longer, such as 100ms.", valueName: "DURATION")
-    )
-    var slowerThan: String?
-
-    @Option(
-        name: .customLong("id"),
-        help: ArgumentHelp("Print this call alone, with its hops, phases, addresses and fields.", valueName: "NUMBER")
-    )
-    var callID: UInt64?
-
-    @Flag(name: .customLong("follow"), help: "Continue with new calls until Ctrl-C.")
-    var follows = false
-
-    @Option(
-        name: .customLong("interval"),
-        help: ArgumentHelp("Time between two requests with --follow, 200ms to 30s.", valueName: "DURATION")
-    )
-    var intervalText = "1s"
-
-    @OptionGroup
-    var socket: SocketOptions
-
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
 
     /// Below the time after which the service closes an idle connection.
     private static let intervals = Duration.milliseconds(200)...Duration.seconds(30)
 
     func perform(on console: Console) async throws -> Int32 {
         var selection = try selection()
-        let interval = try Self.duration(intervalText, of: "--interval", in: Self.intervals)
+        let interval = try DurationArgument.duration(intervalText, of: "--interval", in: Self.intervals)
         let call = try socket.call(console.environment)
         var records = try await records(selection, from: call)
         if let callID {
@@ -84,10 +50,9 @@ struct MonitorCommand: Subcommand {
             if records.isTruncated {
                 console.note(["the bodies were left out: they do not fit into a reply"], unless: output.isJSON)
             }
-            let screen = console.screen(for: console.standardOutput)
-            try console.standardOutput.write(
-                output.isJSON ? try MonitorReport.json([record]) : MonitorReport.detail(record, screen, clock: .local)
-            )
+            try console.write(output, json: MonitorReport.json([record])) { screen in
+                MonitorReport.detail(record, screen, clock: .local)
+            }
             return ExitStatus.done
         }
         if records.isTruncated {
@@ -115,11 +80,9 @@ struct MonitorCommand: Subcommand {
 
     private func write(_ records: ControlReply.Records, to console: Console) throws {
         guard !records.calls.isEmpty else { return }
-        let screen = console.screen(for: console.standardOutput)
-        try console.standardOutput.write(
-            output.isJSON
-                ? try MonitorReport.json(records.calls) : MonitorReport.list(records.calls, screen, clock: .local)
-        )
+        try console.write(output, json: MonitorReport.json(records.calls)) { screen in
+            MonitorReport.list(records.calls, screen, clock: .local)
+        }
     }
 
     private func selection() throws(CommandFailure) -> RecordSelection {
@@ -139,22 +102,10 @@ struct MonitorCommand: Subcommand {
         }
         selection.isFailed = isFailed
         selection.slowerThan = try slowerThan.map { text throws(CommandFailure) in
-            try Self.duration(text, of: "--slower-than", in: .zero...(.seconds(86_400)))
+            try DurationArgument.duration(text, of: "--slower-than", in: .zero...(.seconds(86_400)))
         }
         selection.callID = callID
         return selection
-    }
-
-    private static func duration(
-        _ text: String,
-        of option: String,
-        in range: ClosedRange<Duration>
-    ) throws(CommandFailure) -> Duration {
-        do {
-            return try DurationText.parse(text, in: range)
-        } catch {
-            throw .usage("\(option) \(error.message)", hint: error.hint)
-        }
     }
 
     private static func unknown(_ callID: UInt64, stored: Int) -> CommandFailure {

@@ -21,23 +21,18 @@ struct ResolveCommand: Subcommand {
             """
     )
 
-    @Argument(
-        help: ArgumentHelp("Names or addresses; also A, AAAA, HTTPS, @SERVICE, +short.", valueName: "HOST")
-    )
+    @Argument(help: ArgumentHelp("Names or addresses; also A, AAAA, HTTPS, @SERVICE, +short.", valueName: "HOST"))
     var words: [String] = []
-
     @Option(
         name: .customShort("t", allowingJoined: true),
         parsing: .singleValue,
         help: ArgumentHelp("Record type: A, AAAA or HTTPS. Repeatable.", valueName: "TYPE")
     )
     var types: [String] = []
-
     @Option(name: .customShort("x"), help: .hidden)
     var reverseAddress: String?
 
-    @OptionGroup
-    var common: CommonOptions
+    @OptionGroup var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
         // All arguments are parsed before the first lookup: a typing error sends nothing.
@@ -49,7 +44,13 @@ struct ResolveCommand: Subcommand {
         let report = try await settings.withClient { client in
             var report = ResolveReport(rows: [], providerKinds: settings.providerKinds)
             if words.families?.isEmpty != true {
-                report.rows = try await Self.rows(words.hosts, client: client) { $0.families = families }
+                // About as long as the slowest name. More would not fit into the system resolver's queue.
+                report.rows = try await ConcurrentWork.map(words.hosts, atMost: 64) { host in
+                    let outcome = try await client.outcome(of: host.host.queryText, host.port) {
+                        $0.families = families
+                    }
+                    return ResolveReport.Row(question: host, outcome: outcome)
+                }
             }
             if words.types.contains(.https) {
                 let lookup = HTTPSRecordLookup(client: client, settings: settings)
@@ -60,9 +61,9 @@ struct ResolveCommand: Subcommand {
 
         let isSilent = common.output.isJSON || words.isShort
         console.note(settings.remarks(on: report.rows.compactMap { try? $0.outcome.get() }), unless: isSilent)
-        let output = console.standardOutput
-        let text = words.isShort ? report.shortText() : report.text(console.screen(for: output))
-        try output.write(common.output.isJSON ? report.json() : text)
+        try console.write(common.output, json: report.json()) { screen in
+            words.isShort ? report.shortText() : report.text(screen)
+        }
         if let failure = report.failure { throw failure }
         return ExitStatus.done
     }
@@ -82,39 +83,22 @@ struct ResolveCommand: Subcommand {
         options.dohURLs += words.dohURLs
         return options
     }
+}
 
-    /// Resolves many names concurrently, so that it takes about as long as the slowest name. More would not fit into the system
-    /// resolver's queue. The order is that of the arguments.
-    private static func rows(
-        _ questions: [HostArgument],
-        client: HTTPDNSClient,
-        _ change: @escaping HTTPDNSClient.Request.Options.Change
-    ) async throws -> [ResolveReport.Row] {
-        try await ConcurrentWork.map(questions, atMost: 64) { question in
-            try await row(question, client: client, change)
-        }
-    }
-
-    private static func row(
-        _ question: HostArgument,
-        client: HTTPDNSClient,
-        _ change: @escaping HTTPDNSClient.Request.Options.Change
-    ) async throws -> ResolveReport.Row {
-        var outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>
+extension HTTPDNSClient {
+    /// Returns the result of resolving a host.
+    /// - Throws: `CancellationError`.
+    func outcome(
+        of host: String,
+        _ port: UInt16,
+        _ change: Request.Options.Change?
+    ) async throws -> Result<HTTPDNSResolver.Resolution, CommandFailure> {
         do {
-            outcome = .success(
-                try await client.resolve(question.host.queryText, port: question.port, change)
-            )
+            return .success(try await resolve(host, port: port, change))
         } catch let error as CancellationError {
             throw error
         } catch {
-            outcome = .failure(CommandFailure(error))
+            return .failure(CommandFailure(error))
         }
-        return ResolveReport.Row(
-            text: question.text,
-            host: question.host.description,
-            port: question.port,
-            outcome: outcome
-        )
     }
 }

@@ -17,10 +17,7 @@ struct RootCommand: ParsableCommand {
         ]
     )
 
-    static let names = [
-        "resolve", "explain", "fetch", "bench", "compare", "watch", "check", "export", "dump", "monitor", "switch",
-        "serve",
-    ]
+    static let names = configuration.subcommands.compactMap { $0.configuration.commandName }
 
     /// The names for error messages: `resolve, explain, ... and serve`.
     static let nameList = names.dropLast().joined(separator: ", ") + " and " + names.suffix(1).joined()

@@ -27,60 +27,24 @@ struct ServeCommand: Subcommand {
     @Argument(
         help: ArgumentHelp("Mappings: a configuration file or a hosts file.", valueName: "FILE"),
         completion: .file()
-    )
-    var file: String
-
-    @Option(
-        name: .customLong("listen"),
-        help: ArgumentHelp("Address to listen on.", valueName: "ADDRESS")
-    )
-    var addressText = "127.0.0.1"
-
-    @Option(
-        name: .customLong("port"),
-        help: ArgumentHelp("Port to listen on; 0 takes a free one.", valueName: "PORT")
-    )
-    var port: UInt16 = Self.defaultPort
-
-    @Flag(name: .customLong("tls"), help: "Serve HTTPS, with HTTP/2 and a certificate that is generated at start.")
-    var usesTLS = false
-
-    @Option(
-        name: .customLong("name"),
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "With --tls: a name in the certificate, besides localhost. Repeatable.",
-            valueName: "NAME"
-        )
-    )
+    ) var file: String
+    @Option("--listen", "ADDRESS", "Address to listen on.") var addressText = "127.0.0.1"
+    @Option("--port", "PORT", "Port to listen on; 0 takes a free one.") var port: UInt16 = Self.defaultPort
+    @Flag("--tls", "Serve HTTPS, with HTTP/2 and a certificate that is generated at start.") var usesTLS = false
+    @Option("--name", "NAME", "With --tls: a name in the certificate, besides localhost. Repeatable.")
     var names: [String] = []
-
     @Option(
-        name: .customLong("write-certificate"),
-        help: ArgumentHelp(
-            "With --tls: write the certificate to this file, for ca_file and --cacert.",
-            valueName: "FILE"
-        ),
+        "--write-certificate",
+        "FILE",
+        "With --tls: write the certificate to this file, for ca_file and --cacert.",
         completion: .file()
     )
     var certificateOutput: String?
-
-    @Option(
-        name: .customLong("certificate"),
-        help: ArgumentHelp("Serve HTTPS with this certificate, in PEM; needs --key.", valueName: "FILE"),
-        completion: .file()
-    )
+    @Option("--certificate", "FILE", "Serve HTTPS with this certificate, in PEM; needs --key.", completion: .file())
     var certificateFile: String?
+    @Option("--key", "FILE", "Private key of --certificate, in PEM.", completion: .file()) var keyFile: String?
 
-    @Option(
-        name: .customLong("key"),
-        help: ArgumentHelp("Private key of --certificate, in PEM.", valueName: "FILE"),
-        completion: .file()
-    )
-    var keyFile: String?
-
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) async throws -> Int32 {
         #if LocalProvider

@@ -22,20 +22,11 @@ struct SwitchCommand: Subcommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The state to set.", valueName: "on|off"))
-    var state: State
+    @Argument(help: ArgumentHelp("The state to set.", valueName: "on|off")) var state: State
+    @Option("--route", "PATTERN", "Turn only the names of the route with this pattern.") var route: String?
 
-    @Option(
-        name: .customLong("route"),
-        help: ArgumentHelp("Turn only the names of the route with this pattern.", valueName: "PATTERN")
-    )
-    var route: String?
-
-    @OptionGroup
-    var socket: SocketOptions
-
-    @OptionGroup
-    var output: OutputOptions
+    @OptionGroup var socket: SocketOptions
+    @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) async throws -> Int32 {
         let pattern = try ServiceNames.patterns(route.map { [$0] } ?? [])?.first
@@ -43,12 +34,9 @@ struct SwitchCommand: Subcommand {
         let reply = try await call.ask(ControlRequest(.turn(isOn: state == .on, route: pattern)))
         guard let result = reply.killSwitch else { throw CommandFailure.incomplete }
         let staysOn = reply.staysOn ?? []
-        let screen = console.screen(for: console.standardOutput)
-        try console.standardOutput.write(
-            output.isJSON
-                ? SwitchReport.json(result, staysOn: staysOn).oneLine + "\n"
-                : FoldedText.text(SwitchReport.text(result, staysOn: staysOn), width: screen.width)
-        )
+        try console.write(output, json: SwitchReport.json(result, staysOn: staysOn).oneLine + "\n") { screen in
+            FoldedText.text(SwitchReport.text(result, staysOn: staysOn), width: screen.width)
+        }
         guard state == .on, let entry = result.entries.first(where: { $0.route == pattern?.description }) else {
             return ExitStatus.done
         }

@@ -3,7 +3,6 @@
 
 internal import ArgumentParser
 internal import HTTPDNS
-internal import HTTPDNSConfiguration
 internal import HTTPDNSControl
 
 /// `watch HOST...`: a live table of names, or a line for each event.
@@ -19,32 +18,14 @@ struct WatchCommand: Subcommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Names or addresses.", valueName: "HOST"))
-    var hosts: [String] = []
-
-    @Option(
-        name: .customLong("interval"),
-        help: ArgumentHelp("Time between two queries for a name, such as 500ms, 1s or 1m.", valueName: "DURATION")
-    )
+    @Argument(help: ArgumentHelp("Names or addresses.", valueName: "HOST")) var hosts: [String] = []
+    @Option("--interval", "DURATION", "Time between two queries for a name, such as 500ms, 1s or 1m.")
     var intervalText = "1s"
+    @Option("--for", "DURATION", "End after this time, such as 30s or 5m.") var durationText: String?
+    @Option("--count", "N", "End after this many answers for each host.") var count: Int?
 
-    @Option(
-        name: .customLong("for"),
-        help: ArgumentHelp("End after this time, such as 30s or 5m.", valueName: "DURATION")
-    )
-    var durationText: String?
-
-    @Option(
-        name: .customLong("count"),
-        help: ArgumentHelp("End after this many answers for each host.", valueName: "N")
-    )
-    var count: Int?
-
-    @OptionGroup
-    var socket: SocketOptions
-
-    @OptionGroup
-    var common: CommonOptions
+    @OptionGroup var socket: SocketOptions
+    @OptionGroup var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
         // Names without a socket mean a separate client, whatever the environment has.
@@ -99,7 +80,7 @@ struct WatchCommand: Subcommand {
         let range: ClosedRange<Duration> =
             isServiceWatched
             ? .seconds(service.lowerBound)...(.seconds(service.upperBound)) : .milliseconds(50)...(.seconds(3600))
-        return try Self.duration(intervalText, of: "--interval", in: range)
+        return try DurationArgument.duration(intervalText, of: "--interval", in: range)
     }
 
     private func ending() throws(CommandFailure) -> Watch.Ending {
@@ -108,7 +89,7 @@ struct WatchCommand: Subcommand {
         }
         guard let durationText else { return Watch.Ending(count: count) }
         let range: ClosedRange<Duration> = .milliseconds(1)...(.seconds(86_400 * 30))
-        return Watch.Ending(duration: try Self.duration(durationText, of: "--for", in: range), count: count)
+        return Watch.Ending(duration: try DurationArgument.duration(durationText, of: "--for", in: range), count: count)
     }
 
     /// Returns the report of `resolve` on the last answers.
@@ -123,25 +104,8 @@ struct WatchCommand: Subcommand {
                         .failed(code: "timed-out", "\(row.question.text): the watch ended before an answer came")
                     )
                 }
-            return ResolveReport.Row(
-                text: row.question.text,
-                host: row.question.host.description,
-                port: row.question.port,
-                outcome: outcome
-            )
+            return ResolveReport.Row(question: row.question, outcome: outcome)
         }
         return ResolveReport(rows: rows, providerKinds: settings.providerKinds)
-    }
-
-    private static func duration(
-        _ text: String,
-        of option: String,
-        in range: ClosedRange<Duration>
-    ) throws(CommandFailure) -> Duration {
-        do {
-            return try DurationText.parse(text, in: range)
-        } catch {
-            throw .usage("\(option) \(error.message)", hint: error.hint)
-        }
     }
 }

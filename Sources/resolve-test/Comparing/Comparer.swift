@@ -59,23 +59,20 @@ struct Comparer: Sendable {
         port: UInt16,
         route: HTTPDNSRoute?
     ) async throws -> Comparison.ClientAnswer {
-        do {
-            let resolution = try await client.resolve(host.queryText, port: port, change)
+        switch try await client.outcome(of: host.queryText, port, change) {
+        case .success(let resolution):
             switch resolution.source {
             case .provider, .mapping: return .resolved(resolution)
             case .system: return .notAsked(Self.reasonNotAsked(host, resolution: resolution))
             default: return .notAsked("\(host) is this machine for every resolver")
             }
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            let failure = CommandFailure(error)
+        case .failure(let failure):
             guard case .providers? = route?.action else {
                 return .notAsked(Self.reasonNotAsked(host, resolution: nil))
             }
             switch failure.reason {
             case "\(HTTPDNSResolver.Error.Code.nameNotFound)", "\(HTTPDNSResolver.Error.Code.noAddresses)":
-                return .nothing((failure.reason ?? "").split(separator: "-").joined(separator: " "))
+                return .nothing(failure.shortReason)
             default: return .failed(failure)
             }
         }

@@ -92,82 +92,70 @@ extension Comparison {
         if ours.isEmpty, theirs.isEmpty {
             return Verdict(kind: .undecided, code: "unknown-name", text: "neither knows the name: nothing to compare")
         }
-        if let verdict = verdictOfRefusals(ours, theirs) ?? verdictOfSilence() { return verdict }
+        let word = ours == theirs ? "same" : "differs"
+        if let (code, text) = refusal(ours, theirs) {
+            return Verdict(kind: .suspicious, code: code, text: "\(word), and \(text)")
+        }
+        if let silent {
+            return Verdict(
+                kind: .undecided,
+                code: "unproven",
+                text: "\(word), and \(silent) could not be reached: nothing proved there"
+            )
+        }
         if ours == theirs {
-            let proof = isProbed ? "same, and genuine" : "same"
-            return Verdict(kind: .harmless, code: "same", text: proof)
+            return Verdict(kind: .harmless, code: "same", text: isProbed ? "same, and genuine" : "same")
         }
-        var verdict = difference(ours, theirs)
-        if isStrict {
-            verdict.kind = .suspicious
-            verdict.text += " (--strict)"
-        }
-        return verdict
-    }
-
-    private func verdictOfRefusals(_ ours: Set<HTTPDNSEndpoint>, _ theirs: Set<HTTPDNSEndpoint>) -> Verdict? {
-        func isRefused(_ endpoint: HTTPDNSEndpoint) -> Bool {
-            if case .refused? = proofs[endpoint] { true } else { false }
-        }
-        func suspicious(_ code: String, _ text: String) -> Verdict {
-            Verdict(kind: .suspicious, code: code, text: text)
-        }
-        let difference = ours == theirs ? "same" : "differs"
-        switch (ours.contains(where: isRefused), theirs.contains(where: isRefused)) {
-        case (false, false): return nil
-        case (false, true):
-            return suspicious(
-                "system-refused",
-                "differs, and the system answer cannot prove the name: hijack suspected"
-            )
-        case (true, false):
-            return suspicious(
-                "client-refused",
-                "differs, and the \(clientName) answer cannot prove the name: do not trust this \(clientOrigin)"
-            )
-        case (true, true):
-            return suspicious(
-                "both-refused",
-                "\(difference), and neither answer can prove the name: this is no TLS service, --cacert FILE must name "
-                    + "its authority, or both answers are hijacked"
-            )
-        }
-    }
-
-    private func verdictOfSilence() -> Verdict? {
-        let silent = endpoints.filter { if case .unreachable? = proofs[$0] { true } else { false } }
-        guard let first = silent.first else { return nil }
-        let whose = silent.count == 1 ? "\(first.address)" : "\(silent.count) addresses"
-        let difference = Set(clientEndpoints) == Set(systemEndpoints) ? "same" : "differs"
+        let (code, text) = difference(ours, theirs)
         return Verdict(
-            kind: .undecided,
-            code: "unproven",
-            text: "\(difference), and \(whose) could not be reached: nothing proved there"
+            kind: isStrict ? .suspicious : .harmless,
+            code: code,
+            text: "differs\(text)\(isStrict ? " (--strict)" : "")"
         )
     }
 
-    private func difference(_ ours: Set<HTTPDNSEndpoint>, _ theirs: Set<HTTPDNSEndpoint>) -> Verdict {
+    /// Returns what a refused address of a side means; nil without one.
+    private func refusal(_ ours: Set<HTTPDNSEndpoint>, _ theirs: Set<HTTPDNSEndpoint>) -> (code: String, text: String)?
+    {
+        func isRefused(_ endpoint: HTTPDNSEndpoint) -> Bool {
+            if case .refused? = proofs[endpoint] { true } else { false }
+        }
+        switch (ours.contains(where: isRefused), theirs.contains(where: isRefused)) {
+        case (false, false): return nil
+        case (false, true): return ("system-refused", "the system answer cannot prove the name: hijack suspected")
+        case (true, false):
+            let origin = isMapped ? "mapping" : "provider"
+            return ("client-refused", "the \(clientName) answer cannot prove the name: do not trust this \(origin)")
+        case (true, true):
+            return (
+                "both-refused",
+                "neither answer can prove the name: this is no TLS service, --cacert FILE must name its authority, "
+                    + "or both answers are hijacked"
+            )
+        }
+    }
+
+    /// The addresses that could not be reached; nil without one.
+    private var silent: String? {
+        let silent = endpoints.filter { if case .unreachable? = proofs[$0] { true } else { false } }
+        return silent.count > 1 ? "\(silent.count) addresses" : silent.first.map { "\($0.address)" }
+    }
+
+    private func difference(_ ours: Set<HTTPDNSEndpoint>, _ theirs: Set<HTTPDNSEndpoint>) -> (
+        code: String, text: String
+    ) {
         let proof = isProbed ? ", which is genuine" : ""
         if theirs.isEmpty {
-            return Verdict(
-                kind: .harmless,
-                code: "system-absent",
-                text: "differs: the system resolver has no address, so only \(clientName) answers\(proof)"
-            )
+            return ("system-absent", ": the system resolver has no address, so only \(clientName) answers\(proof)")
         }
         if ours.isEmpty {
-            return Verdict(
-                kind: .harmless,
-                code: "client-absent",
-                text: "differs: \(clientName) has no address, so only the system resolver answers\(proof)"
-            )
+            return ("client-absent", ": \(clientName) has no address, so only the system resolver answers\(proof)")
         }
-        return Verdict(
-            kind: .harmless,
-            code: "differs",
-            text: isProbed
-                ? "differs, both genuine: normal for a CDN"
-                : "differs: normal for a CDN; --probe checks that each address proves the name"
+        return (
+            "differs",
+            isProbed
+                ? ", both genuine: normal for a CDN"
+                : ": normal for a CDN; --probe checks that each address proves the name"
         )
     }
 
@@ -180,8 +168,6 @@ extension Comparison {
 
     /// The heading of the client's side.
     var clientHeading: String { isMapped ? "this client" : "HTTP-DNS" }
-
-    private var clientOrigin: String { isMapped ? "mapping" : "provider" }
 
     private var reasonWhyNot: String {
         switch (client, system) {

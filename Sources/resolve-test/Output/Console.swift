@@ -36,6 +36,11 @@ struct Console: Sendable {
     /// Returns whether a stream is a terminal that supports cursor movement; with `TERM=dumb` it does not.
     func movesCursor(on stream: StandardStream) -> Bool { stream.isTerminal && environment["TERM"] != "dumb" }
 
+    /// Writes a report to standard output: as JSON, or as text for its screen.
+    func write(_ output: OutputOptions, json: @autoclosure () throws -> String, text: (Screen) -> String) throws {
+        try standardOutput.write(output.isJSON ? json() : text(screen(for: standardOutput)))
+    }
+
     /// Prints remarks that are no errors. With `--json` the object has all of the content, and standard error stays clean.
     func note(_ notes: [String], unless isJSON: Bool) {
         guard !isJSON else { return }

@@ -98,8 +98,10 @@ extension WriteOut.Values {
         if last.isRedirect, !isRefused { self["num_redirects"] = .integer(recorder.redirectCount + 1) }
     }
 
-    /// Takes the values of the record of the call: the bytes of all heads, and the local end of the last connection.
-    mutating func take(_ record: HTTPDNSClient.CallRecord, _ details: CallDetails) {
+    /// Takes the values of the record of the call, which is there when the call has failed, or its body has ended: the bytes of
+    /// all heads, and the local end of the last connection.
+    mutating func take(_ call: CallObserver.Call?) {
+        guard let (record, details) = call.map({ ($0.record, $0.details) }) else { return }
         self["size_header"] = .integer(record.hops.reduce(0) { $0 + Int($1.responseHeadBytes ?? 0) })
         // curl counts a body in memory, which it sends together with the head, and no file.
         let hasBodyInMemory = details.request.body.knownLength != nil

@@ -32,7 +32,10 @@ enum Figures {
         return (number < 0 ? "-" : "") + grouped
     }
 
-    static func bytes(_ number: Int) -> String { number == 1 ? "1 byte" : "\(count(number)) bytes" }
+    /// Returns `1 rule`, `2,000 rules`.
+    static func count(_ number: Int, _ noun: String) -> String { "\(count(number)) \(noun)\(number == 1 ? "" : "s")" }
+
+    static func bytes(_ number: Int) -> String { count(number, "byte") }
 
     /// Returns a number with exactly that many decimal places, without Foundation's formats because they follow the locale.
     static func fixed(_ value: Double, places: Int) -> String {

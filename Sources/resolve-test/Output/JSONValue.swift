@@ -2,62 +2,43 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import Foundation
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
-/// A JSON value of a report.
-///
-/// Synthesized encoding leaves out a member without a value. Here it is null, so that an object always has the same keys.
-enum JSONValue: Encodable, Sendable {
-    case null
-    case bool(Bool)
-    case integer(Int)
-    /// A number, rounded to that many decimal places; null when it is infinite or not a number.
-    case decimal(Double, places: Int)
-    case text(String)
-    case array([JSONValue])
-    case object([String: JSONValue])
+/// A JSON value of a report. An object always has the same keys: a member without a value is null.
+typealias JSONValue = CodableJSON
 
-    /// Returns text, or null.
-    static func optional(_ text: String?) -> JSONValue { text.map(JSONValue.text) ?? .null }
+extension CodableJSON {
+    static func integer(_ number: Int) -> CodableJSON { .integer(Int64(number)) }
 
-    /// Returns a whole number, or null.
-    static func optional(_ number: Int?) -> JSONValue { number.map(JSONValue.integer) ?? .null }
+    static func array(_ values: [CodableJSON]) -> CodableJSON { .list(values) }
 
-    /// Returns seconds to the microsecond, or null.
-    static func seconds(_ duration: Duration?) -> JSONValue {
-        duration.map { .decimal($0.inSeconds, places: 6) } ?? .null
-    }
-
-    /// The value without line breaks.
-    var oneLine: String { rendered(isIndented: false) }
-
-    /// The value with a line for each member, two spaces deeper for each level.
-    var indented: String { rendered(isIndented: true) }
-
-    private func rendered(isIndented: Bool) -> String {
-        // Encoding cannot fail: it refuses only numbers that are not finite, and these are null already.
-        (try? JSONText.text(of: self, isIndented: isIndented)) ?? "null"
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .decimal(let value, let places): try container.encode(Self.rounded(value, places: places))
-        case .text(let text): try container.encode(text)
-        case .array(let values): try container.encode(values)
-        case .object(let members): try container.encode(members)
-        }
-    }
-
-    private static func rounded(_ value: Double, places: Int) -> Double? {
+    /// Returns a number, rounded to that many decimal places; null when it is infinite or not a number.
+    static func decimal(_ value: Double, places: Int) -> CodableJSON {
         let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
         // Adding zero turns -0 into 0.
         let rounded = (value * scale).rounded() / scale + 0
-        return rounded.isFinite ? rounded : nil
+        return rounded.isFinite ? .number(rounded) : .null
     }
+
+    /// Returns text, or null.
+    static func optional(_ text: String?) -> CodableJSON { text.map(CodableJSON.text) ?? .null }
+
+    /// Returns a whole number, or null.
+    static func optional(_ number: Int?) -> CodableJSON { number.map { .integer($0) } ?? .null }
+
+    /// Returns seconds to the microsecond, or null.
+    static func seconds(_ duration: Duration?) -> CodableJSON {
+        duration.map { .decimal($0.inSeconds, places: 6) } ?? .null
+    }
+
+    // Encoding cannot fail: it refuses only numbers that are not finite, and these are null already.
+
+    /// The value without line breaks.
+    var oneLine: String { (try? JSONText.text(of: self, isIndented: false)) ?? "null" }
+
+    /// The value with a line for each member, two spaces deeper for each level.
+    var indented: String { (try? JSONText.text(of: self, isIndented: true)) ?? "null" }
 }
 
 extension [String: JSONValue] {

@@ -39,7 +39,11 @@ struct Style: Sendable {
 
 /// Rows of cells, each column as wide as its widest cell.
 struct Columns {
-    private var rows: [[String]] = []
+    private var rows: [[String]]
+    /// The columns whose cells end together, such as those of numbers.
+    private let rightAligned: Set<Int>
+
+    init(_ rows: [[String]] = [], rightAligned: Set<Int> = []) { (self.rows, self.rightAligned) = (rows, rightAligned) }
 
     mutating func append(_ row: [String]) { rows.append(row) }
 
@@ -52,7 +56,9 @@ struct Columns {
         }
         let separator = String(repeating: " ", count: gap)
         return rows.flatMap { row in
-            let padded = row.enumerated().map { $1.padded(to: widths[$0]) }
+            let padded = row.enumerated().map { column, cell in
+                rightAligned.contains(column) ? cell.paddedLeft(to: widths[column]) : cell.padded(to: widths[column])
+            }
             let line = padded.joined(separator: separator).trimmingTrailingBlanks()
             return line.count <= width ? [line] : Self.folded(padded, separator: separator, width: width)
         }

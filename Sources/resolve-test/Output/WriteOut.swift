@@ -52,14 +52,6 @@ struct WriteOut: Sendable {
     /// The variables.
     static let names: Set<String> = Values.names.union(["header_json", "json", "onerror", "stderr", "stdout"])
 
-    /// Whether the text needs the values that only the record of the call has.
-    var needsRecord: Bool {
-        pieces.contains { piece in
-            guard case .variable(let name) = piece else { return false }
-            return name == "json" || Values.namesOfRecord.contains(name)
-        }
-    }
-
     /// Prints the text.
     func write(_ values: Values, on console: Console) throws(CommandFailure) {
         let terminals = (output: console.standardOutput.isTerminal, error: console.standardError.isTerminal)
@@ -116,39 +108,30 @@ extension WriteOut {
             case seconds(Double)
         }
 
-        static let names: Set<String> = [
-            "content_type", "errormsg", "exitcode", "filename_effective", "http_code", "http_connect", "http_version",
-            "local_ip", "local_port", "method", "num_connects", "num_headers", "num_redirects", "redirect_url",
-            "referer", "remote_ip", "remote_port",
-            "response_code", "scheme", "size_download", "size_header", "size_request", "size_upload", "speed_download",
-            "speed_upload", "ssl_verify_result", "time_appconnect",
-            "time_connect", "time_namelookup", "time_pretransfer", "time_redirect", "time_starttransfer", "time_total",
-            "url", "url_effective", "urlnum",
+        /// The variables with their values before a response.
+        private static let defaults: [String: Value] = [
+            "content_type": .text(nil), "errormsg": .text(nil), "exitcode": .integer(0),
+            "filename_effective": .text(nil), "http_code": .status(0), "http_connect": .status(0),
+            "http_version": .text("0"), "local_ip": .text(nil), "local_port": .integer(0), "method": .text(nil),
+            "num_connects": .integer(0), "num_headers": .integer(0), "num_redirects": .integer(0),
+            "redirect_url": .text(nil), "referer": .text(nil), "remote_ip": .text(nil), "remote_port": .integer(0),
+            "response_code": .status(0), "scheme": .text(nil), "size_download": .integer(0),
+            "size_header": .integer(0), "size_request": .integer(0), "size_upload": .integer(0),
+            "speed_download": .integer(0), "speed_upload": .integer(0), "ssl_verify_result": .integer(0),
+            "time_appconnect": .seconds(0), "time_connect": .seconds(0), "time_namelookup": .seconds(0),
+            "time_pretransfer": .seconds(0), "time_redirect": .seconds(0), "time_starttransfer": .seconds(0),
+            "time_total": .seconds(0), "url": .text(nil), "url_effective": .text(nil), "urlnum": .integer(0),
         ]
 
-        /// The variables whose values are in the record of the call.
-        static let namesOfRecord: Set<String> = ["local_ip", "local_port", "size_header", "size_request"]
+        static var names: Set<String> { Set(defaults.keys) }
 
-        private(set) var values: [String: Value] = [:]
+        private(set) var values = Self.defaults
         /// The header fields, with their names in lower case, in the order of their first appearance.
         private(set) var headerFields: [(name: String, values: [HTTPField])] = []
         private(set) var hasFailed = false
 
         /// Creates the values of a call without a response.
         init(url: String, request: HTTPDNSClient.Request, fileName: String?) {
-            for name in Self.names {
-                values[name] = name.hasPrefix("time_") ? .seconds(0) : .integer(0)
-            }
-            for name in [
-                "content_type", "errormsg", "filename_effective", "local_ip", "redirect_url", "referer", "remote_ip",
-                "scheme",
-            ] {
-                values[name] = .text(nil)
-            }
-            values["http_code"] = .status(0)
-            values["http_connect"] = .status(0)
-            values["response_code"] = .status(0)
-            values["http_version"] = .text("0")
             values["url"] = .text(url)
             values["url_effective"] = .text(Self.shown(request.url))
             values["scheme"] = .text(request.url.prefix { $0 != ":" }.uppercased())

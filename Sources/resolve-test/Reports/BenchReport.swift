@@ -118,11 +118,10 @@ struct BenchReport: Sendable {
         let addresses = most.prefix(3).joined(separator: ", ") + (most.count > 3 ? " and \(most.count - 3) more" : "")
         let source = total.resolution.map { ResolutionText(resolution: $0, providerKinds: providerKinds).source }
         let isLookedUp = total.resolution?.source == .provider || total.resolution?.source == .system
-        let connections = total.openedConnections
         return [
             addresses, source.map(PrintableText.line) ?? "",
             isLookedUp ? total.slowestResolve.map { "resolved in \(LatencyText.phase($0))" } ?? "" : "",
-            "\(Figures.count(connections)) \(connections == 1 ? "connection" : "connections") opened",
+            "\(Figures.count(total.openedConnections, "connection")) opened",
         ]
     }
 
@@ -189,13 +188,10 @@ struct BenchReport: Sendable {
 
     /// Returns the rows with numbers at the right. On a narrow screen the spread has no column.
     private static func table(_ rows: [[String]], _ screen: Screen) -> String {
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        let whole = widths.reduce(0) { $0 + $1 + 2 } - 2
-        let columns = rows[0].indices.dropLast(whole > screen.width ? 1 : 0)
-        return rows.map { row in
-            let cells = columns.map { $0 == 0 ? row[$0].padded(to: widths[$0]) : row[$0].paddedLeft(to: widths[$0]) }
-            return cells.joined(separator: "  ").trimmingTrailingBlanks() + "\n"
-        }.joined()
+        func lines(_ rows: [[String]]) -> [String] { Columns(rows, rightAligned: Set(1..<rows[0].count)).lines() }
+        let whole = lines(rows)
+        let isNarrow = whole.contains { $0.count > screen.width }
+        return (isNarrow ? lines(rows.map { $0.dropLast() }) : whole).map { $0 + "\n" }.joined()
     }
 }
 

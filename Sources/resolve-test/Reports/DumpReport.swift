@@ -42,7 +42,7 @@ struct DumpReport {
                 "\(diagnostics.library), libcurl \(libcurl)   up \(lifetime(diagnostics.uptimeSeconds))"
             ),
             ("switch", isOn ? screen.style.good(word) : screen.style.bad(PrintableText.line(word))),
-            ("mappings", "generation \(mappings.generation)\(layers ?? "")   \(Self.count(mappings.count, "rule"))"),
+            ("mappings", "generation \(mappings.generation)\(layers ?? "")   \(Figures.count(mappings.count, "rule"))"),
             (
                 "cache",
                 "\(Figures.count(cache.entries)) of \(Figures.count(limits.cacheEntries)) answers   "
@@ -78,7 +78,7 @@ struct DumpReport {
         let connections = diagnostics.connections
         var text =
             "\(Figures.count(connections.requestsInFlight)) in flight   "
-            + "\(Self.count(connections.open, "open connection"))"
+            + "\(Figures.count(connections.open, "open connection"))"
         if connections.keptPreviousAddress > 0 {
             text += "   kept their previous address \(Figures.count(connections.keptPreviousAddress))"
         }
@@ -86,7 +86,7 @@ struct DumpReport {
             text +=
                 "   fell back \(Figures.count(connections.fallbacks + connections.fallbacksShortCircuited))"
                 + " (failed \(Figures.count(connections.fallbacksFailed)), "
-                + "\(Self.count(connections.fallenBackHosts, "host")) now)"
+                + "\(Figures.count(connections.fallenBackHosts, "host")) now)"
         }
         return text
     }
@@ -106,11 +106,12 @@ struct DumpReport {
     }
 
     private var queries: String {
-        func number(_ name: String) -> String { Figures.count(diagnostics.counters[name] ?? 0) }
-        return "hits \(number("hits"))   misses \(number("misses"))   stale "
-            + Figures.count(
-                (diagnostics.counters["staleHits"] ?? 0) + (diagnostics.counters["staleServedAfterWait"] ?? 0)
-            ) + "   failures out of the cache \(number("failureHits"))   changes \(number("changes"))"
+        let counters = HTTPDNSResolver.Counters(byName: diagnostics.counters)
+        let numbers = [
+            ("hits", counters.hits), ("misses", counters.misses), ("stale", counters.staleServed),
+            ("failures out of the cache", counters.failureHits), ("changes", counters.changes),
+        ]
+        return numbers.map { "\($0) \(Figures.count($1))" }.joined(separator: "   ")
     }
 
     /// Returns `ok 12 s ago`, `FAILED 12 s ago: httpdns.yaml:5:31: ...`.
@@ -128,16 +129,18 @@ struct DumpReport {
         return "\n\(name)\n" + columns.lines(width: screen.width - 2).map { "  \($0)\n" }.joined() + tail
     }
 
+    /// Returns `healthy`, `suspect`, `quarantined 9 s (refused)`.
+    static func state(of provider: HTTPDNSClient.Status.Provider) -> String {
+        guard provider.state == "quarantined" else { return provider.state }
+        let time = provider.backOffSeconds.map { " \(Figures.lifetime(.seconds($0)))" } ?? ""
+        return provider.state + time + (provider.reason.map { " (\($0))" } ?? "")
+    }
+
     private func provider(_ provider: HTTPDNSClient.Status.Provider) -> [String] {
-        var state = provider.state
-        if provider.state == "quarantined" {
-            let backOff = provider.backOffSeconds.map { " \(lifetime($0))" } ?? ""
-            state += "\(backOff)\(provider.reason.map { " (\($0))" } ?? "")"
-        }
         let latency = provider.percentile95Seconds.map { "p95 \(Figures.phase(.seconds($0)))" } ?? "-"
         let failures = provider.failuresByCode.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
         return [
-            provider.name, provider.kind, state, latency, "\(provider.inFlight) in flight",
+            provider.name, provider.kind, Self.state(of: provider), latency, "\(provider.inFlight) in flight",
             "\(Figures.count(provider.queries)) queries", failures.joined(separator: ", "),
         ]
     }
@@ -167,15 +170,15 @@ struct DumpReport {
 
     private func pool(_ pool: HTTPDNSClient.Status.Pool) -> [String] {
         [
-            "\(pool.host):\(pool.port)", pool.endpoint, Self.count(pool.connections, "connection"),
-            pool.requests.map { Self.count($0, "request") } ?? "",
+            "\(pool.host):\(pool.port)", pool.endpoint, Figures.count(pool.connections, "connection"),
+            pool.requests.map { Figures.count($0, "request") } ?? "",
         ]
     }
 
     private func endpoint(_ endpoint: HTTPDNSClient.Status.Endpoint) -> [String] {
         [
             endpoint.endpoint, endpoint.state, endpoint.backOffSeconds.map { "for \(lifetime($0))" } ?? "",
-            Self.count(endpoint.consecutiveFailures, "failure") + " in a row",
+            Figures.count(endpoint.consecutiveFailures, "failure") + " in a row",
             endpoint.host.map { "TLS of \($0)" } ?? "",
         ]
     }
@@ -200,8 +203,4 @@ struct DumpReport {
     }
 
     private func lifetime(_ seconds: Double) -> String { Figures.lifetime(.seconds(seconds)) }
-
-    private static func count(_ number: Int, _ noun: String) -> String {
-        "\(Figures.count(number)) \(noun)\(number == 1 ? "" : "s")"
-    }
 }

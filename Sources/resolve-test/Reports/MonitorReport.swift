@@ -22,7 +22,7 @@ enum MonitorReport {
         for record in records {
             columns.append([
                 clock.text(start(record)), "#\(record.callID)", PrintableText.line(record.method), result(record),
-                Figures.phase(record.duration), count(record.hops.count, "hop", "hops"), source(record),
+                Figures.phase(record.duration), Figures.count(record.hops.count, "hop"), source(record),
                 PrintableText.line(record.url),
             ])
         }
@@ -52,10 +52,6 @@ enum MonitorReport {
     private static func result(_ record: Record) -> String {
         if let failure = record.failure { return PrintableText.line("\(failure.code)/\(failure.phase)") }
         return record.status.map { "\($0)" } ?? PrintableText.line(record.outcome)
-    }
-
-    private static func count(_ number: Int, _ one: String, _ several: String) -> String {
-        "\(Figures.count(number)) \(number == 1 ? one : several)"
     }
 
     private static func source(_ record: Record) -> String {

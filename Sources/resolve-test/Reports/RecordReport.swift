@@ -8,11 +8,7 @@ internal import HTTPDNSMessages
 enum RecordReport {
     /// The outcome for one host.
     struct Row: Sendable {
-        /// The host as it was given.
-        var text: String
-        /// The canonical name.
-        var host: String
-        var port: UInt16 = 443
+        var question: HostArgument
         var outcome: Result<[DNSRecord], CommandFailure>
         /// The service that answered.
         var provider: String?
@@ -43,7 +39,7 @@ enum RecordReport {
                     + row.failedAttempts.map(\.description)
                 return columns.lines(width: width) + comments.flatMap { comment($0, width: width) }
             case .failure(let failure):
-                return comment("\(row.text) HTTPS: \(failure.shortReason)", width: width)
+                return comment("\(row.question.text) HTTPS: \(failure.shortReason)", width: width)
             }
         }.map { $0 + "\n" }.joined()
     }
@@ -61,7 +57,8 @@ enum RecordReport {
 
     static func json(_ row: Row) -> JSONValue {
         var members: [String: JSONValue] = [
-            "host": .text(row.host), "port": .integer(Int(row.port)), "recordType": .text("\(DNSRecordType.https)"),
+            "host": .text(row.question.host.description), "port": .integer(Int(row.question.port)),
+            "recordType": .text("\(DNSRecordType.https)"),
             "records": .array([]),
         ]
         switch row.outcome {

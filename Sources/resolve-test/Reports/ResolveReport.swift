@@ -7,11 +7,7 @@ internal import HTTPDNS
 struct ResolveReport {
     /// The outcome for one host.
     struct Row {
-        /// The host as it was given.
-        var text: String
-        /// The canonical name or address.
-        var host: String
-        var port: UInt16
+        var question: HostArgument
         var outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>
     }
 
@@ -22,9 +18,9 @@ struct ResolveReport {
 
     private var failures: [(text: String, failure: CommandFailure)] {
         let ofRows = rows.compactMap { row in
-            if case .failure(let failure) = row.outcome { (row.text, failure) } else { nil }
+            if case .failure(let failure) = row.outcome { (row.question.text, failure) } else { nil }
         }
-        let ofRecords = records.compactMap { row in row.failure.map { (row.text, $0) } }
+        let ofRecords = records.compactMap { row in row.failure.map { (row.question.text, $0) } }
         return ofRows + ofRecords
     }
 
@@ -39,11 +35,11 @@ struct ResolveReport {
     func text(_ screen: Screen) -> String {
         var columns = Columns()
         for row in rows {
-            let name = PrintableText.line(row.text)
+            let name = PrintableText.line(row.question.text)
             switch row.outcome {
             case .success(let resolution):
                 let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
-                let addresses = resolution.endpoints.map { EndpointText.text($0, urlPort: row.port) }
+                let addresses = resolution.endpoints.map { EndpointText.text($0, urlPort: row.question.port) }
                 columns.append([
                     name, addresses.first ?? "-",
                     [words.source, words.evidence].filter { !$0.isEmpty }.joined(separator: "  "),
@@ -61,7 +57,7 @@ struct ResolveReport {
     /// Returns the addresses and the data of records alone, one a line, as `dig +short` does.
     func shortText() -> String {
         let addresses = rows.flatMap { row in
-            ((try? row.outcome.get())?.endpoints ?? []).map { EndpointText.text($0, urlPort: row.port) + "\n" }
+            ((try? row.outcome.get())?.endpoints ?? []).map { EndpointText.text($0, urlPort: row.question.port) + "\n" }
         }
         return addresses.joined() + RecordReport.shortText(records)
     }
@@ -75,8 +71,8 @@ struct ResolveReport {
         switch row.outcome {
         case .success(let resolution):
             .object(
-                ResolutionJSON.members(resolution, urlPort: row.port).adding([
-                    "host": .text(row.host), "port": .integer(Int(row.port)),
+                ResolutionJSON.members(resolution, urlPort: row.question.port).adding([
+                    "host": .text(row.question.host.description), "port": .integer(Int(row.question.port)),
                     "canonicalName": .optional(resolution.canonicalName?.description),
                     "location": .optional(resolution.mapping?.location?.description),
                     "seconds": .seconds(resolution.elapsed),
@@ -85,7 +81,8 @@ struct ResolveReport {
             )
         case .failure(let failure):
             .object([
-                "host": .text(row.host), "port": .integer(Int(row.port)), "addresses": .array([]),
+                "host": .text(row.question.host.description), "port": .integer(Int(row.question.port)),
+                "addresses": .array([]),
                 "error": failure.member,
             ])
         }

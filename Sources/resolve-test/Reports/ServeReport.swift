@@ -3,6 +3,7 @@
 
 #if LocalProvider
 internal import Foundation
+internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSConfiguration
 internal import HTTPDNSLocalProvider

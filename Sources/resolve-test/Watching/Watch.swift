@@ -24,8 +24,8 @@ enum WatchChange: Sendable {
     /// An answer for the host at the index.
     case answer(Int, Result<HTTPDNSResolver.Resolution, CommandFailure>)
     case event(HTTPDNSResolver.Event)
-    /// The state of a running service.
-    case look(ServiceLook)
+    /// The status of a running service.
+    case service(HTTPDNSClient.Status)
 }
 
 /// The live view: a table on a terminal, elsewhere a line for each notice.

@@ -42,15 +42,12 @@ struct WatchNotice: Sendable {
 
     private func stateParts(_ row: WatchRow, _ providerKinds: [String: String]) -> [String] {
         switch row.state {
-        case .asking: [row.question.text]
-        case .failed(let failure): [row.question.text, "-", failure.shortReason]
+        case .asking: return [row.question.text]
+        case .failed(let failure): return [row.question.text, "-", failure.shortReason]
         case .resolved(let resolution):
-            [
-                row.question.text,
-                resolution.endpoints.map { EndpointText.text($0, urlPort: row.question.port) }.joined(separator: " "),
-                ResolutionText(resolution: resolution, providerKinds: providerKinds).source,
-                ResolutionText(resolution: resolution, providerKinds: providerKinds).lifetime,
-            ]
+            let addresses = resolution.endpoints.map { EndpointText.text($0, urlPort: row.question.port) }
+            let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
+            return [row.question.text, addresses.joined(separator: " "), words.source, words.lifetime]
         }
     }
 
@@ -63,10 +60,7 @@ struct WatchNotice: Sendable {
             parts.append(addresses)
         }
         if let count = event.count {
-            switch event.kind {
-            case .reloaded: parts.append("generation \(count)")
-            default: parts.append(count == 1 ? "1 answer" : "\(Figures.count(count)) answers")
-            }
+            parts.append(event.kind == .reloaded ? "generation \(count)" : Figures.count(count, "answer"))
         }
         if let elapsed = event.elapsed {
             parts.append(event.kind == .servedStale ? "\(Figures.lifetime(elapsed)) old" : Figures.phase(elapsed))

@@ -91,7 +91,7 @@ struct WatchRow: Sendable {
         let isAnyPort = endpoint.port == question.port
         let count = requests.filter { $0.key == endpoint || isAnyPort && $0.key.address == endpoint.address }
             .values.reduce(0, +)
-        return "\(Figures.count(count)) request\(count == 1 ? "" : "s")"
+        return Figures.count(count, "request")
     }
 
     /// Records the end of a lookup, if it concerns this host.

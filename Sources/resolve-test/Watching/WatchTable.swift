@@ -47,8 +47,8 @@ struct WatchTable {
         if body.count > room {
             let shown = rowEnds.lastIndex { heights[$0] < room }.map { $0 + 1 } ?? 0
             body = Array(body.prefix(heights[shown > 0 ? rowEnds[shown - 1] : 1]))
-            let hidden = model.rows.count - shown
-            tail = [[Cell("... \(hidden) more host\(hidden == 1 ? "" : "s"): enlarge the window", .quiet)]]
+            let hidden = Figures.count(model.rows.count - shown, "more host")
+            tail = [[Cell("... \(hidden): enlarge the window", .quiet)]]
         }
         return (body + tail).map { painted($0, screen) } + foot
     }
@@ -67,14 +67,25 @@ struct WatchTable {
             ]
         case .resolved(let resolution):
             let words = ResolutionText(resolution: resolution, providerKinds: model.providerKinds)
-            let health = resolution.provider.flatMap { model.healthText(of: $0) }
             return [
                 name, Cell(addressText(row, resolution)), Cell(words.source),
                 resolution.isStale ? Cell("STALE", .bad) : Cell(resolution.timeToLive.map(Figures.lifetime) ?? "-"),
-                health.map { Cell($0.text, $0.isGood ? .good : .bad) } ?? Cell("-"),
+                health(of: resolution.provider),
                 stale, refreshed(row, resolution), changes,
             ]
         }
+    }
+
+    /// Returns `healthy 1.4 ms`, `suspect 1.4 ms`, `quarantined 9 s`.
+    private func health(of name: String?) -> Cell {
+        guard let provider = model.status?.providers.first(where: { $0.name == name }) else { return Cell("-") }
+        let time = provider.backOffSeconds.map { Figures.lifetime(.seconds($0)) }
+        let latency = provider.latencySeconds.map { Figures.phase(.seconds($0)) }
+        let figure = provider.state == "quarantined" ? time : latency
+        return Cell(
+            [provider.state, figure].compactMap(\.self).joined(separator: " "),
+            provider.state == "healthy" ? .good : .bad
+        )
     }
 
     private func addressText(_ row: WatchRow, _ resolution: HTTPDNSResolver.Resolution) -> String {
@@ -140,7 +151,7 @@ struct WatchTable {
         var lines = [painted(providerCells, screen)]
         if let service = model.service { lines.append(painted(serviceCells(service), screen)) }
         guard showsDetails else { return lines }
-        let counters = model.counters
+        let counters = HTTPDNSResolver.Counters(byName: model.status?.counters ?? [:])
         let counts = [
             "queries \(Figures.count(counters.queries))", "hits \(Figures.count(counters.hits))",
             "stale \(Figures.count(counters.staleServed))",
@@ -155,19 +166,15 @@ struct WatchTable {
     }
 
     private var providerCells: [Cell] {
-        guard !model.health.isEmpty else { return [Cell("providers", .quiet), Cell("none")] }
+        guard let providers = model.status?.providers, !providers.isEmpty else {
+            return [Cell("providers", .quiet), Cell("none")]
+        }
         return [Cell("providers", .quiet)]
-            + model.health.map { health in
-                switch health.state {
-                case .healthy:
-                    Cell(
-                        "\(health.name) healthy" + (health.percentile95.map { " p95 \(Figures.phase($0))" } ?? ""),
-                        .good
-                    )
-                case .suspect: Cell("\(health.name) suspect", .bad)
-                case .quarantined(let until, let why):
-                    Cell("\(health.name) quarantined \(Figures.lifetime(model.backOff(until: until))) (\(why))", .bad)
-                }
+            + providers.map { provider in
+                let isHealthy = provider.state == "healthy"
+                let latency = isHealthy ? provider.percentile95Seconds : nil
+                let figure = latency.map { " p95 \(Figures.phase(.seconds($0)))" } ?? ""
+                return Cell("\(provider.name) \(DumpReport.state(of: provider))\(figure)", isHealthy ? .good : .bad)
             }
     }
 

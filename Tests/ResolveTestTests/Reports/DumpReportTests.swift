@@ -42,9 +42,12 @@ struct DumpReportTests {
         "counters":{"hits":806,"misses":9,"staleHits":3}}
         """
 
+    static func status() throws -> HTTPDNSClient.Status {
+        try JSONDecoder().decode(HTTPDNSClient.Status.self, from: Data(text.utf8))
+    }
+
     @Test("The text of dump is that of its file")
     func golden() throws {
-        let status = try JSONDecoder().decode(HTTPDNSClient.Status.self, from: Data(Self.text.utf8))
-        try Golden.check("dump", DumpReport(diagnostics: status).text)
+        try Golden.check("dump", DumpReport(diagnostics: try Self.status()).text)
     }
 }

@@ -19,15 +19,13 @@ struct ResolveReportTests {
         return ResolveReport(
             rows: [
                 .init(
-                    text: "img.shop.example",
-                    host: "img.shop.example",
-                    port: 443,
+                    question: try HostArgument("img.shop.example"),
                     outcome: .success(
                         try Samples.mapped(["203.0.113.7", "2001:db8::7"], key: "img.shop.example", line: 12)
                     )
                 ),
-                .init(text: "Pay.shop.example", host: "pay.shop.example", port: 443, outcome: .success(provided)),
-                .init(text: "db", host: "db", port: 443, outcome: .failure(failure)),
+                .init(question: try HostArgument("Pay.shop.example"), outcome: .success(provided)),
+                .init(question: try HostArgument("db"), outcome: .failure(failure)),
             ],
             providerKinds: Samples.kinds
         )
@@ -77,7 +75,7 @@ struct ResolveReportTests {
         var report = try report()
         #expect(report.failure?.message == "db: no such name")
         report.rows.append(
-            .init(text: "dc", host: "dc", port: 443, outcome: .failure(.failed(code: "name-not-found", "dc: no")))
+            .init(question: try HostArgument("dc"), outcome: .failure(.failed(code: "name-not-found", "dc: no")))
         )
         let failure = try #require(report.failure)
         #expect(failure.message == "2 of 4 hosts have no address: db, dc; db: no such name")

@@ -67,7 +67,7 @@ struct WatchNoticeTests {
         let told = [
             .success(fresh), .success(fresh), .success(stale), .success(stale), .failure(failure), .failure(failure),
             Result<HTTPDNSResolver.Resolution, CommandFailure>.success(fresh),
-        ].map { model.take($0, about: 0, at: date).count }
+        ].map { model.take(.answer(0, $0), at: date).count }
         #expect(told == [1, 0, 1, 0, 1, 0, 1])
         #expect(model.isAnswered(times: 7) && !model.isAnswered(times: 8))
     }

@@ -6,7 +6,6 @@ import HTTPDNS
 import HTTPDNSPrimitives
 import Testing
 
-@testable import HTTPDNSCore
 @testable import resolve_test
 
 @Suite("The live table of watch")
@@ -17,7 +16,7 @@ struct WatchTableTests {
         case mapped([String])
         case failure(String)
         case event(HTTPDNSResolver.Event.Kind, host: String = "img.test")
-        case health(HTTPDNSResolver.Status.Provider.State)
+        case health(String, backOff: Double? = nil, reason: String? = nil)
     }
 
     struct Case: Sendable, CustomTestStringConvertible {
@@ -83,14 +82,14 @@ struct WatchTableTests {
             testDescription: "a provider in quarantine, with the time left and the reason",
             steps: [
                 .answer(["127.0.0.2"], ttl: 5, age: 1),
-                .health(.quarantined(until: MonotonicTime(nanoseconds: 9_000_000_000), reason: "refused")),
+                .health("quarantined", backOff: 9, reason: "refused"),
             ],
             row: "img.test 127.0.0.2 doh backup 5 s quarantined 9 s 0 1 s ago -",
             providers: "providers  backup quarantined 9 s (refused)"
         ),
         Case(
             testDescription: "a provider that owes an answer",
-            steps: [.answer(["127.0.0.2"], ttl: 5, age: 1), .health(.suspect)],
+            steps: [.answer(["127.0.0.2"], ttl: 5, age: 1), .health("suspect")],
             row: "img.test 127.0.0.2 doh backup 5 s suspect 1.4 ms 0 1 s ago -",
             providers: "providers  backup suspect"
         ),
@@ -108,7 +107,7 @@ struct WatchTableTests {
     @Test("Columns are aligned, and figures are aligned at their ends")
     func columns() throws {
         var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
-        _ = model.take(.success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1)), about: 0, at: .init())
+        _ = model.take(.answer(0, .success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1))), at: .init())
         #expect(
             WatchTable(model: model).lines(.plain) == [
                 "name                   address    source   left  health  stale  refreshed  changes",
@@ -121,7 +120,7 @@ struct WatchTableTests {
 
     @Test("No line is wider than the screen, in any color", arguments: [1, 20, 45, 80, 200])
     func width(_ width: Int) throws {
-        let table = try Self.table([.answer(["127.0.0.2"], ttl: 0, age: 3, isStale: true), .health(.suspect)])
+        let table = try Self.table([.answer(["127.0.0.2"], ttl: 0, age: 3, isStale: true), .health("suspect")])
         let painted = table.lines(Screen(width: width, style: Style(isColoured: true)))
         let bare = painted.map { $0.replacing(#/\u{1B}\[[0-9]*m/#, with: "") }
         #expect(bare == table.lines(Screen(width: width, style: .plain)))
@@ -131,14 +130,14 @@ struct WatchTableTests {
 
     @Test("The text of watch is that of its file")
     func golden() throws {
-        let table = try Self.table([.answer(["127.0.0.2", "::1"], ttl: 0, age: 3, isStale: true), .health(.suspect)])
+        let table = try Self.table([.answer(["127.0.0.2", "::1"], ttl: 0, age: 3, isStale: true), .health("suspect")])
         try Golden.check("watch") { table.lines($0).map { $0 + "\n" }.joined() }
     }
 
     @Test("Columns beyond a narrow screen are on another line")
     func folded() throws {
         var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
-        _ = model.take(.success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1)), about: 0, at: .init())
+        _ = model.take(.answer(0, .success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1))), at: .init())
         let table = WatchTable(model: model)
         let lines = [
             "name                   address    source   left  health",
@@ -187,7 +186,7 @@ struct WatchTableTests {
         let client = try await HTTPDNSClient(configuration: configuration)
         let service = client.status()
         try await client.shutdown()
-        func look(_ first: Int, _ second: Int) throws -> ServiceLook {
+        func look(_ first: Int, _ second: Int) throws -> HTTPDNSClient.Status {
             var diagnostics = service
             diagnostics.pools = try zip(["127.0.0.2:81", "127.0.0.3:8443"], [first, second]).map { endpoint, requests in
                 try JSONDecoder().decode(
@@ -198,14 +197,14 @@ struct WatchTableTests {
                     )
                 )
             }
-            return ServiceLook(diagnostics: diagnostics, time: MonotonicTime(nanoseconds: 0))
+            return diagnostics
         }
         var model = WatchModel()
         _ = model.take(.event(.init(.changed, at: MonotonicTime(nanoseconds: 0))), at: Date(timeIntervalSince1970: 0))
         #expect(!model.isAnswered(times: 1))
         // What was sent before the first look does not count; a count that began again does.
         for (first, second) in [(1_000, 500), (1_096, 604), (1_097, 2)] {
-            _ = model.take(.look(try look(first, second)), at: Date(timeIntervalSince1970: 0))
+            _ = model.take(.service(try look(first, second)), at: Date(timeIntervalSince1970: 0))
         }
         #expect(model.isAnswered(times: 3) && !model.isAnswered(times: 4))
         let lines = WatchTable(model: model).lines(.plain)
@@ -226,9 +225,7 @@ struct WatchTableTests {
 
     static func table(_ steps: [Step]) throws -> WatchTable {
         var model = WatchModel([try HostArgument("img.test")], providerKinds: Samples.kinds)
-        var counters = HTTPDNSResolver.Counters()
-        counters.hits = 3
-        model.take([health(.healthy)], counters, at: MonotonicTime(nanoseconds: 0))
+        model.status = try status("healthy", nil, nil)
         for (second, step) in steps.enumerated() {
             let date = Date(timeIntervalSince1970: Double(second))
             switch step {
@@ -238,36 +235,32 @@ struct WatchTableTests {
                 resolution.age = .seconds(age)
                 resolution.isStale = isStale
                 resolution.isCached = isCached
-                _ = model.take(.success(resolution), about: 0, at: date)
+                _ = model.take(.answer(0, .success(resolution)), at: date)
             case .mapped(let addresses):
-                _ = model.take(.success(try Samples.mapped(addresses, key: "img.test", line: 1)), about: 0, at: date)
+                _ = model.take(.answer(0, .success(try Samples.mapped(addresses, key: "img.test", line: 1))), at: date)
             case .failure(let reason):
                 var failure = CommandFailure.failed(code: "resolve-failed", "no address")
                 failure.reason = reason
-                _ = model.take(.failure(failure), about: 0, at: date)
+                _ = model.take(.answer(0, .failure(failure)), at: date)
             case .event(let kind, let host):
                 var event = HTTPDNSResolver.Event(kind, at: MonotonicTime(nanoseconds: 0))
                 event.host = try HTTPDNSName(host)
-                _ = model.take(event, at: date)
-            case .health(let state):
-                model.take([health(state)], counters, at: MonotonicTime(nanoseconds: 0))
+                _ = model.take(.event(event), at: date)
+            case .health(let state, let backOff, let reason): model.status = try status(state, backOff, reason)
             }
         }
         let clock = ClockText { String(ClockText.universal($0).dropFirst(11).prefix(8)) }
         return WatchTable(model: model, clock: clock)
     }
 
-    private static func health(_ state: HTTPDNSResolver.Status.Provider.State) -> HTTPDNSResolver.Status.Provider {
-        HTTPDNSResolver.Status.Provider(
-            name: "backup",
-            state: state,
-            latency: .microseconds(1_400),
-            percentile95: .milliseconds(9),
-            successes: 6,
-            failures: 0,
-            inFlight: 0,
-            queued: 0,
-            queries: 6
-        )
+    /// The status of a client with three hits and one provider.
+    private static func status(_ state: String, _ backOff: Double?, _ reason: String?) throws -> HTTPDNSClient.Status {
+        var status = try DumpReportTests.status()
+        var provider = try #require(status.providers.first)
+        (provider.name, provider.state, provider.backOffSeconds, provider.reason) = ("backup", state, backOff, reason)
+        (provider.latencySeconds, provider.percentile95Seconds) = (0.0014, 0.009)
+        status.providers = [provider]
+        status.counters = ["hits": 3]
+        return status
     }
 }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import ArgumentParser
+internal import HTTPDNSPrimitives
+
+/// An option is declared in one row: its names, the name of its value, its sentence in the help, and the property that it sets.
+/// Everything else about options comes from these rows: ``OptionNames``.
+extension Option {
+    /// Creates an option that may be left out.
+    init<T: ExpressibleByArgument>(
+        _ names: String,
+        _ value: String,
+        _ sentence: String,
+        completion: CompletionKind? = nil
+    ) where Value == T? {
+        self.init(name: .valued(names), help: .value(value, sentence), completion: completion)
+    }
+
+    /// Creates an option of curl, which may be left out. Its value may begin with `-`.
+    init<T: ExpressibleByArgument>(
+        curl names: String,
+        _ value: String,
+        _ sentence: String,
+        completion: CompletionKind? = nil
+    ) where Value == T? {
+        let help = ArgumentHelp.value(value, sentence)
+        self.init(name: .valued(names), parsing: .unconditional, help: help, completion: completion)
+    }
+
+    /// Creates an option with a default.
+    init(wrappedValue: Value, _ names: String, _ value: String, _ sentence: String)
+    where Value: ExpressibleByArgument {
+        self.init(wrappedValue: wrappedValue, name: .valued(names), help: .value(value, sentence))
+    }
+
+    /// Creates an option that may be repeated.
+    init<T: ExpressibleByArgument>(wrappedValue: [T], _ names: String, _ value: String, _ sentence: String)
+    where Value == [T] {
+        self.init(wrappedValue: wrappedValue, name: .valued(names), help: .value(value, sentence))
+    }
+
+    /// Creates an option of curl that may be repeated. Its values may begin with `-`.
+    init<T: ExpressibleByArgument>(wrappedValue: [T], curl names: String, _ value: String, _ sentence: String)
+    where Value == [T] {
+        let help = ArgumentHelp.value(value, sentence)
+        self.init(wrappedValue: wrappedValue, name: .valued(names), parsing: .unconditionalSingleValue, help: help)
+    }
+}
+
+extension Flag where Value == Bool {
+    /// Creates an option without a value.
+    init(wrappedValue: Bool, _ names: String, _ sentence: ArgumentHelp) {
+        self.init(wrappedValue: wrappedValue, name: .names(names), help: sentence)
+    }
+}
+
+extension NameSpecification {
+    /// Returns the names of a text such as `-o --output`.
+    fileprivate static func names(_ text: String) -> NameSpecification {
+        NameSpecification(
+            text.split(separator: " ").map { name in
+                name.hasPrefix("--")
+                    ? .customLong(String(name.dropFirst(2))) : .customShort(Character(String(name.dropFirst())))
+            }
+        )
+    }
+
+    /// Returns the names of an option with a value.
+    fileprivate static func valued(_ text: String) -> NameSpecification {
+        OptionNames.collection?.names.withLock { $0.formUnion(text.split(separator: " ").map(String.init)) }
+        return names(text)
+    }
+}
+
+extension ArgumentHelp {
+    fileprivate static func value(_ name: String, _ sentence: String) -> ArgumentHelp {
+        ArgumentHelp(sentence, valueName: name)
+    }
+}
+
+/// The names of a command's options, as its help lists them, hidden ones included.
+struct OptionNames {
+    private(set) var flags: Set<String> = []
+    /// The options that have a value.
+    private(set) var valued: Set<String> = []
+
+    init(of command: String) {
+        let all = RootCommand.configuration.subcommands
+        guard let type = all.first(where: { $0.configuration.commandName == command }) else { return }
+        let help = RootCommand.helpMessage(for: type, includeHidden: true, columns: 1000)
+        for line in help.split(separator: "\n") where line.hasPrefix("  -") {
+            let declared = line.dropFirst(2).split(separator: "  ", maxSplits: 1).first ?? ""
+            let names = declared.split(separator: ", ").map { String($0.prefix { $0 != " " }) }.filter {
+                $0.hasPrefix("-")
+            }
+            if declared.contains("<") { valued.formUnion(names) } else { flags.formUnion(names) }
+        }
+    }
+
+    fileprivate final class Collection: Sendable {
+        let names = Lock<Set<String>>([])
+    }
+
+    @TaskLocal fileprivate static var collection: Collection?
+
+    /// Returns the names of the options with a value that these groups declare, in less time than the help takes.
+    static func valued(in groups: [any ParsableArguments.Type]) -> Set<String> {
+        let collection = Collection()
+        // A group is created with its rows.
+        $collection.withValue(collection) { for group in groups { _ = group.init() } }
+        return collection.names.withLock { $0 }
+    }
+
+    func contains(_ name: String) -> Bool { flags.contains(name) || valued.contains(name) }
+
+    /// Returns the name of the first option that the command does not have; nil when it has all.
+    func firstUnknown(in arguments: ArraySlice<String>) -> String? {
+        var rest = arguments
+        while let argument = rest.popFirst(), argument != "--" {
+            guard argument.hasPrefix("-"), argument.count > 1 else { continue }
+            let name = String(argument.hasPrefix("--") ? argument.prefix { $0 != "=" } : argument.prefix(2))
+            guard contains(name) else { return PrintableText.line(name) }
+            if valued.contains(name), argument == name { _ = rest.popFirst() }
+        }
+        return nil
+    }
+}
