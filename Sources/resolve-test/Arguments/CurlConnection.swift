@@ -64,11 +64,9 @@ extension CurlConnectionOptions {
         do throws(HTTPDNSClientError) {
             var parsed = try HTTPDNSClient.Proxy(proxy)
             if let proxyUser {
-                let parts = proxyUser.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(
-                    String.init
-                )
-                let password = parts.count > 1 && !parts[1].isEmpty ? parts[1] : nil
-                parsed.credential = .init(user: parts[0], password: password.map { text in HTTPDNSSecret { text } })
+                let user = String(proxyUser.prefix { $0 != ":" })
+                let password = String(proxyUser.dropFirst(user.count + 1))
+                parsed.credential = .init(user: user, password: password.isEmpty ? nil : HTTPDNSSecret { password })
             }
             let names = (proxyExceptions ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
             let rules = HTTPDNSClient.Proxy.Rules.through(parsed, except: try .init(names))

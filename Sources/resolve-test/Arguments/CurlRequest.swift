@@ -160,10 +160,8 @@ extension CurlOptions {
     }
 
     private func addLimits(to request: inout HTTPDNSClient.Request) throws(CommandFailure) {
-        if let rateLimit {
-            if let bytes = try ByteArgument.bytes(rateLimit, of: "--limit-rate") {
-                request.changeOptions { $0.bandwidth = .init(receiving: .bytes(bytes), sending: .bytes(bytes)) }
-            }
+        if let rateLimit, let bytes = try ByteArgument.bytes(rateLimit, of: "--limit-rate") {
+            request.changeOptions { $0.bandwidth = .init(receiving: .bytes(bytes), sending: .bytes(bytes)) }
         }
         if let maximumBody {
             let limit = try ByteArgument.bytes(maximumBody, of: "--max-filesize")
@@ -259,7 +257,7 @@ extension CurlOptions {
 
     /// The failure when a redirect would be one too many and the client returned it, because the limit is 0.
     func refusal(of status: Int, location: String?) -> CommandFailure? {
-        guard isFollowing, maximumRedirects == 0, [301, 302, 303, 307, 308].contains(status), location != nil else {
+        guard isFollowing, maximumRedirects == 0, FetchReport.redirects.contains(status), location != nil else {
             return nil
         }
         var failure = CommandFailure.failed(

@@ -65,17 +65,13 @@ struct RequestOptions: ParsableArguments, Sendable {
     private func applyTimeLimit(to request: inout HTTPDNSClient.Request, _ settings: inout ClientSettings)
         throws(CommandFailure)
     {
-        if let maximumSeconds {
-            if let limit = try DurationArgument.limit(maximumSeconds, of: "--max-time") {
-                request.changeOptions {
-                    $0.timeouts.total = .seconds(limit)
-                    $0.timeouts.responseHead = nil
-                }
+        if let maximumSeconds, let limit = try DurationArgument.limit(maximumSeconds, of: "--max-time") {
+            request.changeOptions {
+                $0.timeouts.total = .seconds(limit)
+                $0.timeouts.responseHead = nil
             }
-            settings.configuration.timeouts.total = nil
-        } else if !settings.readsFile {
-            // A download may take as long as bytes keep coming; the idle limit stays.
-            settings.configuration.timeouts.total = nil
         }
+        // A download may take as long as bytes keep coming; the idle limit stays.
+        if maximumSeconds != nil || !settings.readsFile { settings.configuration.timeouts.total = nil }
     }
 }

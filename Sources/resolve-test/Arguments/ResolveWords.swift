@@ -100,14 +100,3 @@ struct ResolveWords: Sendable {
         return "https://\(authority)/dns-query"
     }
 }
-
-/// The option `-x` of dig, which is refused with an explanation.
-enum ReverseLookup {
-    static func refuse(_ address: String?) throws(CommandFailure) {
-        guard let address else { return }
-        throw .usage(
-            "-x \(PrintableText.line(address)): the name of an address cannot be queried",
-            hint: "HTTP-DNS services return addresses of names; dig -x asks a DNS server for the name of an address"
-        )
-    }
-}

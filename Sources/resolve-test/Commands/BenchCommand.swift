@@ -55,9 +55,11 @@ struct BenchCommand: Subcommand {
 
     func perform(on console: Console) async throws -> Int32 {
         let isJSON = common.output.isJSON
-        let (plan, warmUp) = (try plan(), try warmUp())
-        try OpenFileLimit.require(plan.mostSockets * (opponent == nil ? 1 : 2))
-        let target = try target()
+        let plan = try plan()
+        let warmUp = try DurationArgument.duration(warmUpText, of: "--warm-up", in: .zero...Self.longest)
+        // A connection may be on its way back when the next request begins.
+        try OpenFileLimit.require(2 * plan.inFlight * (opponent == nil ? 1 : 2))
+        let target = try URLArgument.parsed(url)
         var settings = try ClientSettings(common, environment: console.environment)
         var request = try requestOptions.request(url, common, &settings)
         request.changeOptions {
@@ -74,7 +76,7 @@ struct BenchCommand: Subcommand {
         let screen = console.screen(for: console.standardOutput)
         var report = BenchReport(
             url: URLText.withoutUserInformation(url),
-            host: target.host,
+            host: target.hostText,
             port: target.port,
             plan: plan,
             warmUp: warmUp,
@@ -175,26 +177,12 @@ extension BenchCommand {
         )
     }
 
-    private func warmUp() throws(CommandFailure) -> Duration {
-        try DurationArgument.duration(warmUpText, of: "--warm-up", in: .zero...Self.longest)
-    }
-
-    /// Returns the host and the port of the URL.
-    private func target() throws(CommandFailure) -> (host: String, port: UInt16) {
-        let parsed = try URLArgument.parsed(url)
-        return (parsed.hostText, parsed.port)
-    }
-
-    private func announcement(of target: (host: String, port: UInt16), _ plan: LoadPlan) -> String {
+    private func announcement(of target: ParsedURL, _ plan: LoadPlan) -> String {
         let end = plan.requests.map { "\(Figures.count($0)) requests" } ?? plan.duration.map(DurationText.write) ?? ""
         let each = opponent == nil ? "" : ", and the same with the system resolver"
-        return "loading \(target.host):\(target.port) with at most \(plan.inFlight) requests in flight: \(end)\(each)"
+        return
+            "loading \(target.hostText):\(target.port) with at most \(plan.inFlight) requests in flight: \(end)\(each)"
     }
-}
-
-extension LoadPlan {
-    /// The number of sockets that the load may have open: a connection may be on its way back when the next request begins.
-    fileprivate var mostSockets: Int { 2 * inFlight }
 }
 
 /// The limit of this process for open files and sockets (`ulimit -n`).

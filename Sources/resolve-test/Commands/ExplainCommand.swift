@@ -312,4 +312,19 @@ extension RewriteView {
             orderRule: orderRule
         )
     }
+    /// Creates the view of a request that was sent.
+    init(
+        sent request: HTTPDNSRewriter.RewrittenRequest,
+        by client: HTTPDNSClient,
+        answered: HTTPDNSEndpoint?
+    ) throws(CommandFailure) {
+        // Those of the client: a call's own are not in its response.
+        let options = client.resolved(HTTPDNSClient.Request(url: "")).options
+        try self.init(
+            request,
+            egressChoice: (try? client.egressChoice(of: request, options: options)) ?? .direct,
+            orderRule: client.addressOrderRule(of: request)
+        )
+        (self.answered, wasSent) = (answered, true)
+    }
 }

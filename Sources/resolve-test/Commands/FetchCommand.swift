@@ -56,10 +56,7 @@ struct FetchCommand: Subcommand {
             let cache = try await openCache(cacheFolder)
             settings.configuration.responseCache = cache
             if !cache.isFolderInUse {
-                console.note(
-                    ["--cache: another process uses the folder, or it does not respond"],
-                    unless: isJSON || outputs.isSilent
-                )
+                console.note(["--cache: another process uses the folder, or it does not respond"], unless: isQuiet)
             }
         }
         let destination = try body.destination()
@@ -68,25 +65,25 @@ struct FetchCommand: Subcommand {
             reportPath: outputs.reportFile,
             body: destination
         )
-        let heads = try outputs.heads(console.standardOutput)
-        let exchanges = ExchangeRecorder()
-        if heads != nil || showsHead || writeOut != nil { settings.configuration.networkInterceptors.append(exchanges) }
-        let monitor = files.isWanted || common.output.isVerbose ? try monitor() : nil
-        settings.configuration.connections.keepsPeerCertificates = common.output.isVerbose
-        settings.notes += (writeOut?.unknown ?? []).map { "-w: there is no variable \"\($0)\"" }
-        console.note(settings.notes, unless: isJSON || outputs.isSilent)
-        let call = Call(
+        var call = Call(
             request: request,
             url: url,
             body: body,
             destination: destination,
-            heads: heads,
-            exchanges: exchanges,
+            files: files,
             settings: settings
         )
+        call.heads = try outputs.heads(console.standardOutput)
+        if call.heads != nil || showsHead || writeOut != nil {
+            call.settings.configuration.networkInterceptors.append(call.exchanges)
+        }
+        if files.isWanted || common.output.isVerbose { call.monitor = try monitor() }
+        call.settings.configuration.connections.keepsPeerCertificates = common.output.isVerbose
+        let unknown = (writeOut?.unknown ?? []).map { "-w: there is no variable \"\($0)\"" }
+        console.note(call.settings.notes + unknown, unless: isQuiet)
         var outcome = WriteOut.Values(url: url, request: request, fileName: body.path)
         do {
-            let status = try await run(call, files, monitor, &outcome, on: console)
+            let status = try await run(call, &outcome, on: console)
             try writeOut?.write(outcome, on: console)
             return status
         } catch {
@@ -98,68 +95,65 @@ struct FetchCommand: Subcommand {
         }
     }
 
-    /// The parts of a call that are settled before it.
+    /// The parts of a call that are settled before it, and its observers.
     private struct Call {
         var request: HTTPDNSClient.Request
         /// The URL as the caller wrote it.
         var url: String
         var body: FetchBody
         var destination: BodyDestination
-        var heads: BodyDestination?
-        var exchanges: ExchangeRecorder
+        var files: TrafficFiles
         var settings: ClientSettings
+        var heads: BodyDestination?
+        var monitor: HTTPDNSTrafficMonitor?
+        let exchanges = ExchangeRecorder()
         let observer = CallObserver()
     }
 
-    private func run(
-        _ call: Call,
-        _ files: TrafficFiles,
-        _ monitor: HTTPDNSTrafficMonitor?,
-        _ outcome: inout WriteOut.Values,
-        on console: Console
-    ) async throws -> Int32 {
+    /// Whether notes and progress are left out.
+    private var isQuiet: Bool { common.output.isJSON || outputs.isSilent }
+
+    private func run(_ call: Call, _ outcome: inout WriteOut.Values, on console: Console) async throws -> Int32 {
         let isJSON = common.output.isJSON
         let report: FetchReport
-        // The values are wanted after a failure, too.
-        let values = Lock(outcome)
-        let failed = Lock<FetchReport?>(nil)
+        var received = 0
+        var failed: FetchReport?
         do {
-            defer { outcome = values.withLock { $0 } }
             report = try await call.settings.withClient { client in
-                monitor?.start(on: client)
+                call.monitor?.start(on: client)
                 call.observer.start(on: client)
-                var outcome = values.withLock { $0 }
-                var received = 0
-                defer { values.withLock { $0 = outcome } }
                 do {
                     return try await fetch(call, client: client, &outcome, &received, console: console)
                 } catch {
-                    let report = FetchReport(
+                    failed = FetchReport(
                         failed: call.observer,
                         received: received,
                         settings: call.settings,
                         client: client
                     )
-                    failed.withLock { $0 = report }
                     throw error
                 }
             }
         } catch {
-            if let report = failed.withLock({ $0 }), !isJSON { say(report, call, monitor, on: console) }
-            await write(files, afterFailure: monitor, on: console)
+            if let failed, !isJSON { say(failed, call, on: console) }
+            do throws(CommandFailure) {
+                try await call.files.write(call.monitor?.records ?? [])
+            } catch {
+                // The call's own error is the one to report.
+                console.note([error.message], unless: isJSON)
+            }
             throw error
         }
         let failure = failure(of: report, call)
         // An error page must not replace a good file.
         if failure == nil || outputs.failsWithBody { try call.destination.finish() } else { call.destination.discard() }
         try call.heads?.finish()
-        try await files.write(monitor?.records ?? [])
-        let isQuiet = isJSON || outputs.isSilent
+        try await call.files.write(call.monitor?.records ?? [])
         console.note(call.settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isQuiet)
         if isJSON {
             try console.standardOutput.write(report.json().indented + "\n")
         } else {
-            say(report, call, monitor, on: console)
+            say(report, call, on: console)
         }
         if let failure { throw failure }
         return ExitStatus.done
@@ -187,19 +181,6 @@ struct FetchCommand: Subcommand {
         settings.requestBodyLimit = TrafficFiles.bodyLimit
         settings.responseBodyLimit = TrafficFiles.bodyLimit
         return try HTTPDNSTrafficMonitor(settings)
-    }
-
-    /// Writes the files about a call that failed. Its own error is the one to report.
-    private func write(
-        _ files: TrafficFiles,
-        afterFailure monitor: HTTPDNSTrafficMonitor?,
-        on console: Console
-    ) async {
-        do throws(CommandFailure) {
-            try await files.write(monitor?.records ?? [])
-        } catch {
-            console.note([error.message], unless: common.output.isJSON)
-        }
     }
 
     private func openCache(_ folder: String) async throws -> HTTPDNSClient.ResponseCache {
@@ -237,7 +218,7 @@ struct FetchCommand: Subcommand {
         var progress = DownloadProgress(
             on: console.standardError,
             expected: length,
-            isWanted: !common.output.isJSON && !outputs.isSilent && !(call.body.path == "-" && call.body.isTerminal)
+            isWanted: !isQuiet && !(call.body.path == "-" && call.body.isTerminal)
                 && console.movesCursor(on: console.standardError)
         )
         let status = response.status.code
@@ -285,17 +266,13 @@ struct FetchCommand: Subcommand {
         }
     }
 
-    private func say(
-        _ report: FetchReport,
-        _ call: Call,
-        _ monitor: HTTPDNSTrafficMonitor?,
-        on console: Console
-    ) {
+    private func say(_ report: FetchReport, _ call: Call, on console: Console) {
+        let records = call.monitor?.records ?? []
         let screen = console.screen(for: console.standardError)
         var text = ""
         if common.output.isVerbose {
             text += HopTrace.text(
-                monitor?.records ?? [],
+                records,
                 connections: call.observer.connections,
                 version: curl.connection.usesHTTP10 ? .http10 : .http11
             )
@@ -314,7 +291,7 @@ struct FetchCommand: Subcommand {
                 text += "note: the redirect was not followed; -L follows it\n"
             }
         }
-        if common.output.isVerbose, let monitor { text += TrafficText(screen).waterfall(monitor.records) }
+        if common.output.isVerbose { text += TrafficText(screen).waterfall(records) }
         if !text.isEmpty { console.standardError.say(text) }
     }
 
@@ -327,12 +304,11 @@ struct FetchCommand: Subcommand {
     /// Returns the failure that a complete response is.
     private func failure(of report: FetchReport, _ call: Call) -> CommandFailure? {
         let status = report.status
-        let host = report.hops.last?.rewrite.urlHost
-        var failure: CommandFailure?
         // As with curl: nothing is behind the end of a complete file. With a Content-Range or --fail-with-body curl fails.
         let isComplete =
             status == 416 && call.body.range != nil && call.request.method == .get && report.contentRange == nil
             && !outputs.failsWithBody
+        var failure: CommandFailure
         if outputs.failsOnStatus || outputs.failsWithBody, status >= 400, !isComplete {
             failure = .failed(
                 code: "http-status",
@@ -340,7 +316,7 @@ struct FetchCommand: Subcommand {
                 hint: outputs.failsWithBody
                     ? nil : "without --fail this is not a failure, and --fail-with-body writes the body"
             )
-            failure?.curlStatus = CurlExitStatus.httpStatus
+            failure.curlStatus = CurlExitStatus.httpStatus
         } else if let refusal = curl.refusal(of: status, location: report.hops.last?.location) {
             failure = refusal
         } else if !call.body.takes(status, contentRange: report.contentRange), status != 416 {
@@ -349,10 +325,12 @@ struct FetchCommand: Subcommand {
                 "the origin did not send the part of the resource from the requested byte, so the file cannot be continued",
                 hint: "without -C the whole resource is requested"
             )
-            failure?.curlStatus = CurlExitStatus.rangeRefused
+            failure.curlStatus = CurlExitStatus.rangeRefused
+        } else {
+            return nil
         }
-        failure?.host = host
-        failure?.requestMayHaveBeenSent = true
+        failure.host = report.hops.last?.rewrite.urlHost
+        failure.requestMayHaveBeenSent = true
         return failure
     }
 }

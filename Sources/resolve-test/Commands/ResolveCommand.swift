@@ -36,7 +36,12 @@ struct ResolveCommand: Subcommand {
 
     func perform(on console: Console) async throws -> Int32 {
         // All arguments are parsed before the first lookup: a typing error sends nothing.
-        try ReverseLookup.refuse(reverseAddress)
+        if let reverseAddress {
+            throw CommandFailure.usage(
+                "-x \(PrintableText.line(reverseAddress)): the name of an address cannot be queried",
+                hint: "HTTP-DNS services return addresses of names; dig -x asks a DNS server for the name of an address"
+            )
+        }
         let words = try ResolveWords(self.words, types: types)
         let options = try effectiveOptions(words)
         let settings = try ClientSettings(options, environment: console.environment)

@@ -51,7 +51,7 @@ struct CompareReport {
         let title = comparison.isProbed ? "address" : "\(comparison.host)"
         let proof = comparison.isProbed ? ["TLS as \(comparison.host)"] : comparison.proofs.isEmpty ? [] : ["policy"]
         columns.append([title.padded(to: 15), comparison.clientHeading.padded(to: 13), "system".padded(to: 9)] + proof)
-        let (ours, theirs) = (Set(comparison.clientEndpoints), Set(comparison.systemEndpoints))
+        let (ours, theirs) = (Set(comparison.client.endpoints), Set(comparison.system.endpoints))
         for endpoint in comparison.endpoints {
             columns.append(
                 [
@@ -77,26 +77,18 @@ struct CompareReport {
     }
 
     /// Returns `yes, 41 s`, `yes, mapping`.
-    private static func evidence(_ answer: Comparison.ClientAnswer) -> String {
+    private static func evidence(_ answer: Comparison.Answer) -> String {
         guard case .resolved(let resolution) = answer else { return "-" }
         if resolution.source == .mapping { return "yes, mapping" }
         if resolution.isStale { return "yes, STALE" }
         return resolution.timeToLive.map { "yes, \(Figures.lifetime($0))" } ?? "yes"
     }
 
-    private static func absence(_ answer: Comparison.ClientAnswer) -> String {
+    private static func absence(_ answer: Comparison.Answer) -> String {
         switch answer {
         case .resolved: ""
         case .nothing(let reason): reason
         case .notAsked: "not asked"
-        case .failed: "failed"
-        }
-    }
-
-    private static func absence(_ answer: Comparison.SystemAnswer) -> String {
-        switch answer {
-        case .addresses: ""
-        case .nothing(let reason): reason
         case .failed: "failed"
         }
     }
@@ -120,7 +112,7 @@ extension CompareReport {
             "host": .text(comparison.host.description),
             "port": .integer(Int(comparison.port)),
             "client": Self.json(comparison.client, port: comparison.port),
-            "system": Self.json(comparison.system),
+            "system": Self.json(comparison.system, port: comparison.port),
             "probes": comparison.isProbed || !comparison.proofs.isEmpty
                 ? .array(
                     comparison.endpoints.compactMap { endpoint in
@@ -133,23 +125,16 @@ extension CompareReport {
         ])
     }
 
-    private static func json(_ answer: Comparison.ClientAnswer, port: UInt16) -> JSONValue {
+    private static func json(_ answer: Comparison.Answer, port: UInt16) -> JSONValue {
         switch answer {
+        case .resolved(let resolution) where resolution.source == .system:
+            .object(["addresses": .array(resolution.endpoints.map { .text("\($0.address)") }), "error": .null])
         case .resolved(let resolution):
             .object(ResolutionJSON.members(resolution, urlPort: port).adding(["error": .null]))
         case .nothing(let reason), .notAsked(let reason):
             .object(["addresses": .array([]), "error": .text(reason)])
         case .failed(let failure):
             .object(["addresses": .array([]), "error": .text(failure.message)])
-        }
-    }
-
-    private static func json(_ answer: Comparison.SystemAnswer) -> JSONValue {
-        switch answer {
-        case .addresses(let addresses):
-            .object(["addresses": .array(addresses.map { .text("\($0)") }), "error": .null])
-        case .nothing(let reason), .failed(let reason):
-            .object(["addresses": .array([]), "error": .text(reason)])
         }
     }
 

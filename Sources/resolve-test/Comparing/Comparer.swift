@@ -25,11 +25,11 @@ struct Comparer: Sendable {
         let route = routes.entry(for: host)?.route
         async let ours = clientAnswer(host, port: port, route: route)
         let own = client.resolved(HTTPDNSClient.Request(url: "", change)).options.families
-        async let theirs = systemAnswer(host, families: own ?? route?.families ?? families)
+        async let theirs = systemAnswer(host, port: port, families: own ?? route?.families ?? families)
         var comparison = Comparison(host: host, port: port, client: try await ours, system: try await theirs)
         guard comparison.isComparable else { return comparison }
         comparison.isProbed = isProbing
-        for endpoint in comparison.systemEndpoints {
+        for endpoint in comparison.system.endpoints {
             comparison.proofs[endpoint] = refusal(of: endpoint.address, route: route).map(Comparison.Proof.refused)
         }
         guard isProbing else { return comparison }
@@ -58,7 +58,7 @@ struct Comparer: Sendable {
         _ host: HTTPDNSName,
         port: UInt16,
         route: HTTPDNSRoute?
-    ) async throws -> Comparison.ClientAnswer {
+    ) async throws -> Comparison.Answer {
         switch try await client.outcome(of: host.queryText, port, change) {
         case .success(let resolution):
             switch resolution.source {
@@ -84,17 +84,17 @@ struct Comparer: Sendable {
         return "no route leads \(host) to a provider"
     }
 
-    private func systemAnswer(_ host: HTTPDNSName, families: HTTPDNSAddress.Families) async throws
-        -> Comparison.SystemAnswer
+    private func systemAnswer(_ host: HTTPDNSName, port: UInt16, families: HTTPDNSAddress.Families) async throws
+        -> Comparison.Answer
     {
         do {
-            return .addresses(try await system.resolve(host, families: families, timeLimit: timeLimit))
+            return .system(try await system.resolve(host, families: families, timeLimit: timeLimit), port: port)
         } catch {
             switch error.code {
             case .canceled: throw CancellationError()
             case .nameNotFound: return .nothing("name not found")
             case .noAddresses: return .nothing("no addresses")
-            case .timedOut, .failed, .overloaded: return .failed(error.message)
+            case .timedOut, .failed, .overloaded: return .failed(.failed(code: "\(error.code)", error.message))
             }
         }
     }

@@ -5,22 +5,24 @@ internal import HTTPDNS
 
 /// The answers of HTTP-DNS and the system resolver for one name, with their verification by TLS.
 struct Comparison: Sendable {
-    /// The answer that the client's requests would use: from HTTP-DNS, or from a mapping.
-    enum ClientAnswer: Sendable {
+    /// The answer of a side: that which the client's requests would use, or that of the system resolver, before any policy.
+    enum Answer: Sendable {
         case resolved(HTTPDNSResolver.Resolution)
         /// A definite answer without addresses, such as `name not found`.
         case nothing(String)
         /// No provider and no mapping covers the name.
         case notAsked(String)
         case failed(CommandFailure)
-    }
 
-    /// The answer of the system resolver, before any policy.
-    enum SystemAnswer: Hashable, Sendable {
-        case addresses([HTTPDNSAddress])
-        /// The system does not know the name, or has no address for it.
-        case nothing(String)
-        case failed(String)
+        /// Returns an answer of the system resolver.
+        static func system(_ addresses: [HTTPDNSAddress], port: UInt16) -> Answer {
+            .resolved(.init(endpoints: addresses.map { HTTPDNSEndpoint(address: $0, port: port) }, source: .system))
+        }
+
+        /// The addresses with their ports; empty without any.
+        var endpoints: [HTTPDNSEndpoint] {
+            if case .resolved(let resolution) = self { resolution.endpoints } else { [] }
+        }
     }
 
     /// The result of a connection to one address with the name.
@@ -34,28 +36,17 @@ struct Comparison: Sendable {
 
     var host: HTTPDNSName
     var port: UInt16
-    var client: ClientAnswer
-    var system: SystemAnswer
+    var client: Answer
+    var system: Answer
     /// The results by endpoint; without probes only of endpoints that must not be dialed.
     var proofs: [HTTPDNSEndpoint: Proof] = [:]
     /// Whether the answers were verified.
     var isProbed = false
 
-    /// The client's endpoints; empty when it has none.
-    var clientEndpoints: [HTTPDNSEndpoint] {
-        if case .resolved(let resolution) = client { resolution.endpoints } else { [] }
-    }
-
-    /// The system's addresses with the queried port.
-    var systemEndpoints: [HTTPDNSEndpoint] {
-        guard case .addresses(let addresses) = system else { return [] }
-        return addresses.map { HTTPDNSEndpoint(address: $0, port: port) }
-    }
-
     /// All endpoints without duplicates, the client's first.
     var endpoints: [HTTPDNSEndpoint] {
         var seen: Set<HTTPDNSEndpoint> = []
-        return (clientEndpoints + systemEndpoints).filter { seen.insert($0).inserted }
+        return (client.endpoints + system.endpoints).filter { seen.insert($0).inserted }
     }
 
     /// Whether both sides gave an answer, positive or negative.
@@ -88,7 +79,7 @@ extension Comparison {
     /// - Parameter isStrict: Whether a mere difference is suspicious.
     func verdict(isStrict: Bool) -> Verdict {
         guard isComparable else { return Verdict(kind: .undecided, code: "not-compared", text: reasonWhyNot) }
-        let (ours, theirs) = (Set(clientEndpoints), Set(systemEndpoints))
+        let (ours, theirs) = (Set(client.endpoints), Set(system.endpoints))
         if ours.isEmpty, theirs.isEmpty {
             return Verdict(kind: .undecided, code: "unknown-name", text: "neither knows the name: nothing to compare")
         }
@@ -173,7 +164,7 @@ extension Comparison {
         switch (client, system) {
         case (.notAsked(let reason), _): "not compared: \(reason)"
         case (.failed(let failure), _): "not compared: \(failure.message)"
-        case (_, .failed(let reason)): "not compared: the system resolver failed: \(reason)"
+        case (_, .failed(let failure)): "not compared: the system resolver failed: \(failure.message)"
         default: "not compared"
         }
     }

@@ -26,7 +26,7 @@ final class ExchangeRecorder: HTTPDNSClient.Interceptor {
         }
 
         /// Whether the client follows it, if it follows redirects.
-        var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) && headerFields.contains(.location) }
+        var isRedirect: Bool { FetchReport.redirects.contains(status) && headerFields.contains(.location) }
     }
 
     private let records = Lock<[Record]>([])

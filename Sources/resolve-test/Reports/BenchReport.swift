@@ -22,9 +22,6 @@ struct BenchReport: Sendable {
             if let warmUp { total.addConnections(of: warmUp) }
             return total
         }
-
-        /// The number of requests of the warm-up.
-        var warmUpRequests: Int { warmUp?.requests ?? 0 }
     }
 
     /// A value of this client divided by the value of the system's, for the whole load and for each pair of parts.
@@ -239,7 +236,7 @@ extension BenchReport {
             "source": .optional(total.resolution.map { "\($0.source)" }),
             "provider": .optional(total.resolution?.provider),
             "resolveSeconds": .seconds(total.slowestResolve), "connectionsOpened": .integer(total.openedConnections),
-            "warmUpRequests": .integer(side.warmUpRequests),
+            "warmUpRequests": .integer(side.warmUp?.requests ?? 0),
             "latencySeconds": .object(latencies),
             "histogram": .array(
                 total.buckets(atMost: histogramRows).map {

@@ -63,30 +63,21 @@ extension FetchReport.Hop {
     /// Creates nil for a hop that was answered in this process.
     fileprivate init?(_ call: CallObserver.Call, _ index: Int, _ settings: ClientSettings, _ client: HTTPDNSClient) {
         let (hop, details) = (call.record.hops[index], call.details.hops[index])
-        guard !hop.isAnsweredInProcess, var rewrite = RewriteView(details, client) else { return nil }
-        // The first URL is the user's own. The others are those of servers.
-        if index > 0 { rewrite.redactURLs() }
+        guard !hop.isAnsweredInProcess, let rewrite = RewriteView(details, client) else { return nil }
+        self.init(rewrite, index, settings)
         let isLast = index == call.record.hops.count - 1
         let next =
             isLast
             ? details.response?.headerFields.singleton(.location)?.uriReference
             : call.details.hops[index + 1].request.url
-        let isRedirect = hop.status.map { [301, 302, 303, 307, 308].contains($0.code) } ?? false
-        let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
-        let resolve = hop.resolve ?? (rewrite.isUnresolved ? nil : rewrite.resolution.elapsed)
-        self.init(
-            rewrite: rewrite,
-            remote: hop.destination?.endpoint ?? details.connection?.endpoint,
-            reusedConnection: details.connection?.isReused ?? false,
-            isVerified: trust.verification == .chainAndName,
-            version: hop.version?.description ?? "",
-            tls: hop.tls,
-            status: hop.status?.code ?? 0,
-            contentType: isLast ? details.response?.headerFields.singleton(.contentType)?.value : nil,
-            location: isRedirect ? next.map(RewriteView.redacted) : nil,
-            resolve: resolve,
-            timings: hop.timings
+        (remote, reusedConnection) = (
+            hop.destination?.endpoint ?? details.connection?.endpoint, details.connection?.isReused ?? false
         )
+        (version, tls, status) = (hop.version?.description ?? "", hop.tls, hop.status?.code ?? 0)
+        if isLast { contentType = details.response?.headerFields.singleton(.contentType)?.value }
+        if FetchReport.redirects.contains(status) { location = next.map(RewriteView.redacted) }
+        resolve = hop.resolve ?? (rewrite.isUnresolved ? nil : rewrite.resolution.elapsed)
+        timings = hop.timings
         if let error = hop.error {
             failed = .init(phase: "\(error.phase)", elapsed: Self.rest(of: hop.duration ?? .zero, hop, resolve))
         } else if isLast, let error = call.record.error, "\(error.phase)" == "body" {
@@ -110,17 +101,9 @@ extension RewriteView {
     /// Creates the view of a hop, whose name may have no addresses. Nil when its URL cannot be read.
     fileprivate init?(_ details: CallDetails.Hop, _ client: HTTPDNSClient) {
         if let rewritten = details.rewritten {
-            let request =
-                details.addresses.isEmpty
-                ? rewritten : client.replacingAddresses(of: rewritten, with: details.addresses)
-            let options = client.resolved(HTTPDNSClient.Request(url: "")).options
-            try? self.init(
-                request,
-                egressChoice: (try? client.egressChoice(of: request, options: options)) ?? .direct,
-                orderRule: client.addressOrderRule(of: request)
-            )
-            answered = details.connection?.endpoint
-            wasSent = true
+            let addresses = details.addresses
+            let request = addresses.isEmpty ? rewritten : client.replacingAddresses(of: rewritten, with: addresses)
+            try? self.init(sent: request, by: client, answered: details.connection?.endpoint)
         } else {
             guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(details.request.url) else { return nil }
             let text = "\(url.scheme)://\(url.authority)\(url.target)"

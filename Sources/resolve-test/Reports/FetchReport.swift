@@ -14,12 +14,12 @@ struct FetchReport {
         var rewrite: RewriteView
         /// The address of the connection; nil when there was none.
         var remote: HTTPDNSEndpoint?
-        var reusedConnection: Bool
+        var reusedConnection = false
         /// Whether the host had to prove its name, by its trust settings.
         var isVerified = true
-        var version: String
+        var version = ""
         var tls: HTTPDNSClient.Exchange.TLSParameters?
-        var status: Int
+        var status = 0
         /// The media type, as the server sent it.
         var contentType: String?
         /// The target of a redirect.
@@ -27,10 +27,13 @@ struct FetchReport {
         /// The header fields that a redirect removed before this hop.
         var droppedFields: [String] = []
         var resolve: Duration?
-        var timings: HTTPDNSClient.Exchange.Timings
+        var timings = HTTPDNSClient.Exchange.Timings()
         /// The phase that failed, and its time; nil for a hop with a whole response.
         var failed: Failed?
     }
+
+    /// The statuses of redirects.
+    static let redirects: Set<Int> = [301, 302, 303, 307, 308]
 
     /// The end of a hop or a call that failed.
     struct Failed: Equatable {
@@ -256,38 +259,18 @@ extension FetchReport {
     ) throws(CommandFailure) {
         let summary = response.body.summary
         var hops: [Hop] = []
-        // Those of the client: a call's own are not in its response.
-        let options = client.resolved(HTTPDNSClient.Request(url: "")).options
         for (index, exchange) in response.exchanges.enumerated() {
             let isLast = index == response.exchanges.count - 1
-            let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
             let request = calls.inOrderOfAttempts(exchange.request, client)
-            var rewrite = try RewriteView(
-                request,
-                egressChoice: (try? client.egressChoice(of: request, options: options)) ?? .direct,
-                orderRule: client.addressOrderRule(of: request)
-            )
-            rewrite.answered = exchange.remote
-            rewrite.wasSent = true
-            // The first URL is the user's own. The others are those of servers.
-            if index > 0 { rewrite.redactURLs() }
-            let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
-            hops.append(
-                Hop(
-                    rewrite: rewrite,
-                    remote: exchange.remote,
-                    reusedConnection: exchange.reusedConnection,
-                    isVerified: trust.verification == .chainAndName,
-                    version: exchange.version.description,
-                    tls: exchange.tls,
-                    status: exchange.status.code,
-                    contentType: isLast ? response.headerFields.singleton(.contentType)?.value : nil,
-                    location: isRedirect ? Self.location(response, index) : nil,
-                    droppedFields: exchange.droppedFields.map(\.rawName),
-                    resolve: exchange.resolve,
-                    timings: isLast ? summary?.timings ?? exchange.timings : exchange.timings
-                )
-            )
+            var hop = Hop(try RewriteView(sent: request, by: client, answered: exchange.remote), index, settings)
+            (hop.remote, hop.reusedConnection) = (exchange.remote, exchange.reusedConnection)
+            (hop.version, hop.tls, hop.status) = (exchange.version.description, exchange.tls, exchange.status.code)
+            if isLast { hop.contentType = response.headerFields.singleton(.contentType)?.value }
+            if Self.redirects.contains(hop.status) { hop.location = Self.location(response, index) }
+            hop.droppedFields = exchange.droppedFields.map(\.rawName)
+            hop.resolve = exchange.resolve
+            hop.timings = isLast ? summary?.timings ?? exchange.timings : exchange.timings
+            hops.append(hop)
         }
         self.init(
             hops: hops,
@@ -305,6 +288,17 @@ extension FetchReport {
             },
             contentRange: response.headerFields.singleton(.contentRange)?.value
         )
+    }
+}
+
+extension FetchReport.Hop {
+    /// Creates a hop without its response.
+    init(_ rewrite: RewriteView, _ index: Int, _ settings: ClientSettings) {
+        var rewrite = rewrite
+        // The first URL is the user's own. The others are those of servers.
+        if index > 0 { rewrite.redactURLs() }
+        let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
+        self.init(rewrite: rewrite, isVerified: trust.verification == .chainAndName)
     }
 }
 

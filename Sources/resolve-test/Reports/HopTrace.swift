@@ -37,11 +37,8 @@ enum HopTrace {
             let isReused = hop.reusedConnection || connection?.isReused == true
             lines.append("* \(isReused ? "reused connection to" : "connected to") \(endpoint)")
         }
-        if let tls = hop.tls {
-            lines.append("* TLS: \(tls.version), \(tls.cipherSuite)")
-        } else if let tls = connection?.tls {
-            lines.append("* TLS: \(tls.version), \(tls.cipherSuite)")
-        }
+        let tls = hop.tls.map { ($0.version, $0.cipherSuite) } ?? connection?.tls.map { ($0.version, $0.cipherSuite) }
+        if let tls { lines.append("* TLS: \(tls.0), \(tls.1)") }
         guard let certificate = connection?.peerCertificates.first else { return lines }
         lines.append("* certificate: subject \(certificate.subject); issuer \(certificate.issuer)")
         lines.append("* certificate: valid from \(certificate.begins) to \(certificate.expires)")

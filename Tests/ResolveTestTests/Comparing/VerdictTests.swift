@@ -46,7 +46,7 @@ struct VerdictTests {
             client: ours.isEmpty
                 ? .nothing("name not found")
                 : .resolved(HTTPDNSResolver.Resolution(endpoints: ours, source: .provider)),
-            system: theirs.isEmpty ? .nothing("name not found") : .addresses(theirs.map(\.address))
+            system: theirs.isEmpty ? .nothing("name not found") : .system(theirs.map(\.address), port: 443)
         )
         comparison.proofs = proofs
         comparison.isProbed = proofs.values.contains { if case .refused = $0 { false } else { true } }
@@ -97,7 +97,7 @@ struct VerdictTests {
     @Test("A host that could not be compared is undecided, with the reason")
     func incomparable() throws {
         var comparison = try Self.comparison("7", "8")
-        comparison.system = .failed("timed out after 3 s")
+        comparison.system = .failed(.failed(code: "timed-out", "timed out after 3 s"))
         #expect(
             comparison.verdict(isStrict: true).text == "not compared: the system resolver failed: timed out after 3 s"
         )

@@ -40,35 +40,6 @@ struct BenchReportTests {
         return report
     }
 
-    @Test("The report has rates, statuses, failures, percentiles and a histogram")
-    func text() {
-        #expect(
-            report().text(.plain) == """
-                load         api.shop.example:443   closed loop, 50 in flight   10s   after 1s of warm-up
-                address      203.0.113.8:443   doh backup   resolved in 8.10 ms   2 connections opened
-                requests     1,004   100/s   1,001,000 bytes   0.1 MiB/s   CPU 200 us each
-                responses    200: 1,000   503: 1
-                failures     connection-lost: 1   timed-out: 2
-                latency      mean 50.5 ms   p50 50.0 ms   p90 90.0 ms   p99 99.0 ms   p99.9 100 ms   max 100 ms
-
-                to 1.00 ms  ##                                                       10    1.0 %
-                to 1.50 ms                                                            0    0.0 %
-                to 2.20 ms  ##                                                       10    1.0 %
-                to 3.30 ms  ##                                                       10    1.0 %
-                to 4.70 ms  ##                                                       10    1.0 %
-                to 6.80 ms  ####                                                     21    2.1 %
-                to 10.0 ms  #######                                                  40    4.0 %
-                to 15.0 ms  ########                                                 50    5.0 %
-                to 22.0 ms  ############                                             70    7.0 %
-                to 33.0 ms  ###################                                     110   11.0 %
-                to 47.0 ms  ########################                                140   14.0 %
-                to 68.0 ms  ###################################                     210   21.0 %
-                 to 100 ms  ######################################################  320   32.0 %
-
-                """
-        )
-    }
-
     @Test("The text of bench is that of its files")
     func golden() throws {
         try Golden.check("bench", report().text)
@@ -81,74 +52,6 @@ struct BenchReportTests {
             let lines = report.text(Screen(width: columns, style: .plain)).split(separator: "\n")
             #expect(lines.allSatisfy { $0.count <= columns }, "\(lines.joined(separator: "\n"))")
         }
-    }
-
-    @Test("On 40 columns the report has the same content")
-    func narrow() {
-        #expect(
-            report().text(Screen(width: 40, style: .plain)) == """
-                load         api.shop.example:443
-                             closed loop, 50 in flight
-                             10s   after 1s of warm-up
-                address      203.0.113.8:443
-                             doh backup
-                             resolved in 8.10 ms
-                             2 connections opened
-                requests     1,004   100/s
-                             1,001,000 bytes   0.1 MiB/s
-                             CPU 200 us each
-                responses    200: 1,000   503: 1
-                failures     connection-lost: 1
-                             timed-out: 2
-                latency      mean 50.5 ms   p50 50.0 ms
-                             p90 90.0 ms   p99 99.0 ms
-                             p99.9 100 ms   max 100 ms
-
-                to 1.00 ms  #                10    1.0 %
-                to 1.50 ms                    0    0.0 %
-                to 2.20 ms  #                10    1.0 %
-                to 3.30 ms  #                10    1.0 %
-                to 4.70 ms  #                10    1.0 %
-                to 6.80 ms  #                21    2.1 %
-                to 10.0 ms  ##               40    4.0 %
-                to 15.0 ms  ##               50    5.0 %
-                to 22.0 ms  ###              70    7.0 %
-                to 33.0 ms  #####           110   11.0 %
-                to 47.0 ms  ######          140   14.0 %
-                to 68.0 ms  #########       210   21.0 %
-                 to 100 ms  ##############  320   32.0 %
-
-                """
-        )
-    }
-
-    @Test("A comparison has both sides, the ratio, and the spread of the turns")
-    func against() {
-        #expect(
-            comparison().text(Screen(width: 80, style: .plain)) == """
-                load         api.shop.example:443   closed loop, 50 in flight
-                             10s each, in turns   after 1s of warm-up
-                httpdns      203.0.113.8:443   doh backup   resolved in 8.10 ms
-                             2 connections opened
-                system       203.0.113.8:443   doh backup   resolved in 8.10 ms
-                             2 connections opened
-
-                            httpdns  system  ratio        spread
-                requests/s     50.0    66.7   0.75  0.50 to 1.00
-                mean ms        10.0    4.50   2.22  2.00 to 2.50
-                p50 ms         10.0    4.00   2.50  2.00 to 2.50
-                p90 ms         10.0    5.00   2.00  2.00 to 2.50
-                p99 ms         10.0    5.00   2.00  2.00 to 2.50
-                p99.9 ms       10.0    5.00   2.00  2.00 to 2.50
-                max ms         10.0    5.00   2.00  2.00 to 2.50
-                CPU us          100    45.0   2.22  2.00 to 2.50
-                requests        200     200
-                failures          0       0
-
-                to 10.0 ms  ######################################################  200  100.0 %
-
-                """
-        )
     }
 
     @Test("On 40 columns a comparison has no column for the spread")

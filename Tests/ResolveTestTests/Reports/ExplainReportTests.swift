@@ -22,47 +22,9 @@ struct ExplainReportTests {
         return view
     }
 
-    /// And with what libcurl gets.
-    @Test("A weighted mapping is explained with its reason, choice and curl command")
-    func mapping() throws {
-        let report = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: true)
-        #expect(
-            report.text(.plain) == """
-                original      https://Api.Shop.example:8443/v1?q=1
-                address form  https://203.0.113.8:8443/v1?q=1   Host api.shop.example:8443   SNI and certificate api.shop.example
-                why           mapping "api.shop.example:8443" at httpdns.yaml:13 > no provider asked
-                candidates    203.0.113.8 weight 95   203.0.113.9 weight 5   (random: drawn for each request)   policy: allowed (mapping)
-                lifetime      age 0 s, 30 s left, generation 7, tag set
-                curl          curl -g --path-as-is --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
-                libcurl gets  CONNECT_TO api.shop.example:8443:p1.invalid:8443   RESOLVE +p1.invalid:8443:203.0.113.8   \
-                (p1.invalid stands for a name made up for each connection)
-
-                """
-        )
-    }
-
     @Test("The text of explain is that of its file")
     func golden() throws {
         try Golden.check("explain", ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: true).text)
-    }
-
-    @Test("At 80 columns the lines fold between their parts")
-    func narrow() throws {
-        let report = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: false)
-        #expect(
-            report.text(Screen(width: 80, style: .plain)) == """
-                original      https://Api.Shop.example:8443/v1?q=1
-                address form  https://203.0.113.8:8443/v1?q=1   Host api.shop.example:8443
-                              SNI and certificate api.shop.example
-                why           mapping "api.shop.example:8443" at httpdns.yaml:13 > no provider
-                              asked
-                candidates    203.0.113.8 weight 95   203.0.113.9 weight 5
-                              (random: drawn for each request)   policy: allowed (mapping)
-                lifetime      age 0 s, 30 s left, generation 7, tag set
-                curl          curl -g --path-as-is --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
-
-                """
-        )
     }
 
     @Test(

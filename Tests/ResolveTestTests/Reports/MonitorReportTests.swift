@@ -53,32 +53,6 @@ struct MonitorReportTests {
         #expect(narrow == "14:02:11  #17  GET  200  61.9 ms  1 hop \n")
     }
 
-    @Test("The detail of a call has its waterfall, bytes and fields")
-    func detail() throws {
-        let text = MonitorReport.detail(try Self.record(), Screen(width: 80, style: .plain), clock: Self.clock)
-        #expect(
-            text == """
-                ok #17   14:02:11
-                GET https://img.shop.example/a.jpg -> 200, 62 ms, 47 KiB, 1 retry
-                hop 1  rrrrr......eccccccttttttttttttttwwwwwwbb 59 ms  200
-                       Provider "backup" named the address of img.shop.example (queried 3 s
-                       earlier, 41 s left to live).
-                       Candidates in order: 198.51.100.9:443, 198.51.100.4:443.
-                       198.51.100.9:443 failed after 0.3 ms in the phase connect: Connection
-                       refused.
-                       198.51.100.4:443 answered over HTTP/2 with TLSv1.3
-                       (TLS_AES_256_GCM_SHA384) on a new connection.
-                       r resolve  . blocked  e earlier attempts  c connect  t TLS  w first byte
-                       b receive
-                hop 1  route       *.shop.example
-                       bytes       request head 210   request body 0   response head 180
-                                   response body 48,210   decoded 48,210
-                       response    Content-Type: image/jpeg
-
-                """
-        )
-    }
-
     @Test("A text of a server or a service moves no cursor")
     func hostile() throws {
         let evil = "\\u001b[2J\\u009b"

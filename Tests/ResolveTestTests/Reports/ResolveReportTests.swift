@@ -36,20 +36,6 @@ struct ResolveReportTests {
         try Golden.check("resolve", try report().text)
     }
 
-    /// It is as wide as its cells.
-    @Test("The report is a table of names, addresses, sources and lifetimes")
-    func table() throws {
-        #expect(
-            try report().text(.plain) == """
-                img.shop.example   203.0.113.7    mapping  httpdns.yaml:12   no expiry
-                                   2001:db8::7
-                Pay.shop.example   203.0.113.30   doh backup  8.1 ms         41 s left   (ali: 503 in 12 ms)
-                db                 -              name not found
-
-                """
-        )
-    }
-
     @Test("Each host is one line of JSON, failed ones too, with keys in alphabetical order")
     func json() throws {
         let lines = try report().json().split(separator: "\n")
