@@ -82,17 +82,15 @@ struct ClientSettings: Sendable {
     }
 
     private static func blocks(_ texts: [String]) throws(CommandFailure) -> [HTTPDNSAddressBlock] {
-        var blocks: [HTTPDNSAddressBlock] = []
-        for text in texts {
+        try texts.map { text throws(CommandFailure) in
             guard let block = HTTPDNSAddressBlock(text) else {
                 throw .usage(
                     "--allow \"\(text)\" is not an address or a CIDR block",
                     hint: "such as 192.0.2.7, 10.0.0.0/8 or 2001:db8::/32; the bits after the prefix must be zero"
                 )
             }
-            blocks.append(block)
+            return block
         }
-        return blocks
     }
 
     private mutating func addSystemFallback() {

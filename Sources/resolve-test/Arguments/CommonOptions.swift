@@ -67,26 +67,14 @@ struct OutputOptions: ParsableArguments, Sendable {
 enum AnswerChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     case `public`, `private`, loopback
 
-    var scope: HTTPDNSAddressPolicy.Scope {
-        switch self {
-        case .public: .public
-        case .private: .private
-        case .loopback: .loopback
-        }
-    }
+    var scope: HTTPDNSAddressPolicy.Scope { self == .public ? .public : self == .private ? .private : .loopback }
 }
 
 /// The values of `--family`.
 enum FamilyChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     case v4, v6, both
 
-    var families: HTTPDNSAddress.Families {
-        switch self {
-        case .v4: .v4
-        case .v6: .v6
-        case .both: .both
-        }
-    }
+    var families: HTTPDNSAddress.Families { self == .v4 ? .v4 : self == .v6 ? .v6 : .both }
 }
 
 /// The options that select a running service.

@@ -79,15 +79,9 @@ struct ResolveArgument {
         _ settings: inout ClientSettings
     ) throws(CommandFailure) {
         guard isLiteral else {
-            let (key, mapping) = try Self.rule(
-                host,
-                port,
-                addresses,
-                option: "--resolve",
-                text: text,
-                hint: Self.form
-            )
-            return settings.map(key, to: mapping)
+            let mapping = HTTPDNSMapping.addresses(addresses)
+            let (key, rule) = try Self.rule(host, port, mapping, option: "--resolve", text: text, hint: Self.form)
+            return settings.map(key, to: rule)
         }
         let targets = addresses.compactMap { HTTPDNSAddress($0) }
         guard !targets.isEmpty, targets.count == addresses.count else {
@@ -107,14 +101,14 @@ struct ResolveArgument {
     static func rule(
         _ host: String,
         _ port: UInt16?,
-        _ addresses: [String],
+        _ mapping: HTTPDNSMapping,
         option: String,
         text: String,
         hint: String
     ) throws(CommandFailure) -> (HTTPDNSMapping.Key, HTTPDNSMapping) {
         do throws(HTTPDNSMapping.Error) {
             let key = try HTTPDNSMapping.Key(port.map { "\(host):\($0)" } ?? host)
-            var rule = HTTPDNSMapping.addresses(addresses)
+            var rule = mapping
             rule.location = HTTPDNSSourceLocation(file: option)
             _ = try HTTPDNSMappings([key: rule])
             return (key, rule)
@@ -209,25 +203,16 @@ private struct ConnectToArgument: Sendable {
 
     func apply(to settings: inout ClientSettings) throws(CommandFailure) {
         guard !isForRequest, HTTPDNSAddress(host) == nil else { return }
-        let option = "--connect-to"
-        let hint = "give a name, or nothing for every host"
-        var (key, rule) = try ResolveArgument.rule(
+        let isSame = name == host
+        let (key, rule) = try ResolveArgument.rule(
             host,
             port,
-            name == nil ? targets : ["127.0.0.1"],
-            option: option,
+            name.map { isSame ? .system : .via($0) } ?? .addresses(targets),
+            option: "--connect-to",
             text: text,
-            hint: hint
+            hint: "give a name, or nothing for every host"
         )
-        if let name {
-            guard name != host else { return }
-            rule = .via(name)
-            rule.location = HTTPDNSSourceLocation(file: option)
-            do throws(HTTPDNSMapping.Error) { _ = try HTTPDNSMappings([key: rule]) } catch {
-                throw .usage("\(option) \"\(text)\": \(error.reason)", hint: hint)
-            }
-        }
-        settings.map(key, to: rule)
+        if !isSame { settings.map(key, to: rule) }
     }
 }
 

@@ -75,7 +75,7 @@ struct CurlArguments {
 
     /// Appends an option with its value. Without a value ArgumentParser reports that it is missing.
     private func append(_ name: String, _ value: String?, to result: inout [String]) {
-        if let value, let kind = DataArgument.Kind(option: name) {
+        if let value, let kind = DataArgument.kinds[name] {
             result += ["--data", DataArgument.marked(value, kind)]
         } else if let value, name == "--form-string" {
             result += ["--form", FormArgument.marked(value)]

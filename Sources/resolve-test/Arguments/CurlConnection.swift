@@ -77,28 +77,24 @@ extension CurlConnectionOptions {
     }
 
     private func applyVersions(to request: inout HTTPDNSClient.Request) throws(CommandFailure) {
-        let chosen = [usesHTTP10, usesHTTP11, usesHTTP2, usesHTTP2Only].filter(\.self).count
-        guard chosen <= 1 else { throw .usage("two HTTP versions are given", hint: "give one of them") }
-        request.changeOptions {
-            if usesHTTP10 { $0.versions = .http10Only }
-            if usesHTTP11 { $0.versions = .http1Only }
-            if usesHTTP2 { $0.versions = .automatic }
-            if usesHTTP2Only { $0.versions = .http2Only }
-        }
+        let versions: [(isChosen: Bool, HTTPDNSClient.AllowedVersions)] = [
+            (usesHTTP10, .http10Only), (usesHTTP11, .http1Only), (usesHTTP2, .automatic), (usesHTTP2Only, .http2Only),
+        ]
+        let chosen = versions.filter(\.isChosen).map(\.1)
+        guard chosen.count <= 1 else { throw .usage("two HTTP versions are given", hint: "give one of them") }
+        if let version = chosen.first { request.changeOptions { $0.versions = version } }
     }
 
     private func applyTrust(to settings: inout ClientSettings) throws(CommandFailure) {
-        var pins: [HTTPDNSTrust.PublicKeyPin] = []
         let texts = keyPins?.split(separator: ";")
         guard texts?.isEmpty != true else {
             throw .usage("--pinnedpubkey has no key", hint: "write --pinnedpubkey 'sha256//BASE64'")
         }
-        for text in texts ?? [] {
-            do throws(HTTPDNSTrust.Error) {
-                pins.append(try HTTPDNSTrust.PublicKeyPin(String(text)))
-            } catch {
-                throw .usage("--pinnedpubkey: \(error.message)")
-            }
+        let pins: [HTTPDNSTrust.PublicKeyPin]
+        do throws(HTTPDNSTrust.Error) {
+            pins = try (texts ?? []).map { text throws(HTTPDNSTrust.Error) in try .init(String(text)) }
+        } catch {
+            throw .usage("--pinnedpubkey: \(error.message)")
         }
         let versions: [String: HTTPDNSTrust.TLSVersion] = ["1.2": .tls12, "1.3": .tls13]
         if let maximumTLS, versions[maximumTLS] == nil {

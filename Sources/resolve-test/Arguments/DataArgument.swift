@@ -16,18 +16,13 @@ struct DataArgument: ExpressibleByArgument, Hashable, Sendable {
         case raw
         /// `--data-urlencode`: the content is percent-encoded.
         case encoded
-
-        /// - Parameter option: The option as written: `-d`, `--data-raw`.
-        init?(option: String) {
-            switch option {
-            case "-d", "--data", "--data-ascii": self = .plain
-            case "--data-binary": self = .binary
-            case "--data-raw": self = .raw
-            case "--data-urlencode": self = .encoded
-            default: return nil
-            }
-        }
     }
+
+    /// The reading by the option as written.
+    static let kinds: [String: Kind] = [
+        "-d": .plain, "--data": .plain, "--data-ascii": .plain, "--data-binary": .binary, "--data-raw": .raw,
+        "--data-urlencode": .encoded,
+    ]
 
     let kind: Kind
     let text: String

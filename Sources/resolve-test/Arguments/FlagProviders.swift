@@ -124,14 +124,13 @@ struct BootstrapArgument: Sendable {
         } catch {
             throw .usage("--bootstrap \"\(text)\": \(error)", hint: form)
         }
-        var addresses: [HTTPDNSAddress] = []
-        for part in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
+        addresses = try parts[1].split(separator: ",", omittingEmptySubsequences: false).map {
+            part throws(CommandFailure) in
             let literal = part.hasPrefix("[") && part.hasSuffix("]") ? part.dropFirst().dropLast() : part
             guard let address = HTTPDNSAddress(String(literal)) else {
                 throw .usage("--bootstrap \"\(text)\": \"\(part)\" is not an IPv4 or IPv6 address", hint: form)
             }
-            addresses.append(address)
+            return address
         }
-        self.addresses = addresses
     }
 }

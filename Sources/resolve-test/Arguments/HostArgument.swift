@@ -72,7 +72,7 @@ struct MapArgument: Sendable {
         (key, mapping) = try ResolveArgument.rule(
             String(parts[0]),
             nil,
-            parts[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init),
+            .addresses(parts[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init)),
             option: "--map",
             text: text,
             hint: form

@@ -14,7 +14,7 @@ extension Option {
         _ sentence: String,
         completion: CompletionKind? = nil
     ) where Value == T? {
-        self.init(name: .valued(names), help: .value(value, sentence), completion: completion)
+        self.init(name: .valued(names), help: ArgumentHelp(sentence, valueName: value), completion: completion)
     }
 
     /// Creates an option of curl, which may be left out. Its value may begin with `-`.
@@ -24,26 +24,26 @@ extension Option {
         _ sentence: String,
         completion: CompletionKind? = nil
     ) where Value == T? {
-        let help = ArgumentHelp.value(value, sentence)
+        let help = ArgumentHelp(sentence, valueName: value)
         self.init(name: .valued(names), parsing: .unconditional, help: help, completion: completion)
     }
 
     /// Creates an option with a default.
     init(wrappedValue: Value, _ names: String, _ value: String, _ sentence: String)
     where Value: ExpressibleByArgument {
-        self.init(wrappedValue: wrappedValue, name: .valued(names), help: .value(value, sentence))
+        self.init(wrappedValue: wrappedValue, name: .valued(names), help: ArgumentHelp(sentence, valueName: value))
     }
 
     /// Creates an option that may be repeated.
     init<T: ExpressibleByArgument>(wrappedValue: [T], _ names: String, _ value: String, _ sentence: String)
     where Value == [T] {
-        self.init(wrappedValue: wrappedValue, name: .valued(names), help: .value(value, sentence))
+        self.init(wrappedValue: wrappedValue, name: .valued(names), help: ArgumentHelp(sentence, valueName: value))
     }
 
     /// Creates an option of curl that may be repeated. Its values may begin with `-`.
     init<T: ExpressibleByArgument>(wrappedValue: [T], curl names: String, _ value: String, _ sentence: String)
     where Value == [T] {
-        let help = ArgumentHelp.value(value, sentence)
+        let help = ArgumentHelp(sentence, valueName: value)
         self.init(wrappedValue: wrappedValue, name: .valued(names), parsing: .unconditionalSingleValue, help: help)
     }
 }
@@ -70,12 +70,6 @@ extension NameSpecification {
     fileprivate static func valued(_ text: String) -> NameSpecification {
         OptionNames.collection?.names.withLock { $0.formUnion(text.split(separator: " ").map(String.init)) }
         return names(text)
-    }
-}
-
-extension ArgumentHelp {
-    fileprivate static func value(_ name: String, _ sentence: String) -> ArgumentHelp {
-        ArgumentHelp(sentence, valueName: name)
     }
 }
 

@@ -35,12 +35,9 @@ struct CompareCommand: Subcommand {
         let comparisons = try await settings.withClient { client in
             let comparer = Comparer(
                 client: client,
-                system: SystemResolver(),
+                resolver: resolver,
                 routes: routes,
-                policy: resolver.policy,
                 change: change,
-                families: resolver.families ?? .both,
-                timeLimit: resolver.timeLimit,
                 isProbing: isProbing
             )
             // Each host may connect to several addresses, so fewer run concurrently than in `resolve`.
@@ -59,15 +56,13 @@ struct CompareCommand: Subcommand {
     /// Returns the hosts. All arguments are parsed before the first lookup.
     private func names() throws(CommandFailure) -> [(host: HTTPDNSName, port: UInt16)] {
         guard port > 0 else { throw .usage("--port 0 is out of range; allowed: 1 to 65535") }
-        var names: [(host: HTTPDNSName, port: UInt16)] = []
-        for text in hosts {
+        return try hosts.map { text throws(CommandFailure) in
             let argument = try HostArgument(text, defaultPort: port)
             guard case .name(let host) = argument.host else {
                 throw .usage("\"\(text)\" is an address: there is nothing to compare", hint: "give the name of a host")
             }
-            names.append((host, argument.port))
+            return (host, argument.port)
         }
-        return names
     }
 
     /// Returns settings with which HTTP-DNS itself answers: without switches that turn it off, without rollouts and shadow

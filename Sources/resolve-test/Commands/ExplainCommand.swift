@@ -312,6 +312,22 @@ extension RewriteView {
             orderRule: orderRule
         )
     }
+
+    /// Creates the view of a request whose host has no known addresses.
+    init(unresolved url: String, host: String, urlHost: String, urlPort: UInt16) {
+        self.init(
+            originalURL: url,
+            canonicalURL: url,
+            addressURL: url,
+            host: host,
+            resolveEntry: "",
+            resolution: HTTPDNSResolver.Resolution(endpoints: [], source: .request),
+            isTagged: false,
+            urlHost: urlHost,
+            urlPort: urlPort
+        )
+    }
+
     /// Creates the view of a request that was sent.
     init(
         sent request: HTTPDNSRewriter.RewrittenRequest,

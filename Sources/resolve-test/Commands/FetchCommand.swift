@@ -35,11 +35,15 @@ struct FetchCommand: Subcommand {
         do {
             return try await send(on: console)
         } catch {
-            var failure = CommandFailure(error)
-            failure.usesCurlStatus = true
-            failure.isSilent = failure.kind == .failed && outputs.isSilent && !outputs.showsErrors
-            throw failure
+            throw failure(error)
         }
+    }
+
+    private func failure(_ error: any Error) -> CommandFailure {
+        var failure = CommandFailure(error)
+        failure.usesCurlStatus = true
+        failure.isSilent = failure.kind == .failed && outputs.isSilent && !outputs.showsErrors
+        return failure
     }
 
     private func send(on console: Console) async throws -> Int32 {
@@ -87,8 +91,7 @@ struct FetchCommand: Subcommand {
             try writeOut?.write(outcome, on: console)
             return status
         } catch {
-            var failure = CommandFailure(error)
-            failure.usesCurlStatus = true
+            let failure = failure(error)
             outcome.fail(failure)
             try writeOut?.write(outcome, on: console)
             throw failure

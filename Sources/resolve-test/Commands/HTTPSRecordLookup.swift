@@ -8,23 +8,8 @@ internal import HTTPDNSMessages
 ///
 /// The answer is shown as the service gives it: aliases are not followed, and neither mappings nor the cache are used.
 struct HTTPSRecordLookup: Sendable {
-    private let client: HTTPDNSClient
-    private let services: [String: HTTPDNSDoHProvider]
-    /// The time limit of a lookup, and that of each service when there are several.
-    private let timeLimit: Duration
-    private let attemptLimit: Duration
-    private let isEnabled: Bool
-
-    init(client: HTTPDNSClient, settings: ClientSettings) {
-        self.client = client
-        let resolver = settings.configuration.resolver
-        services = resolver.providers.reduce(into: [:]) { services, provider in
-            services[provider.name] = provider as? HTTPDNSDoHProvider
-        }
-        timeLimit = resolver.timeLimit
-        attemptLimit = resolver.attemptLimit
-        isEnabled = settings.configuration.isEnabled
-    }
+    let client: HTTPDNSClient
+    let settings: ClientSettings
 
     func row(_ question: HostArgument) async throws -> RecordReport.Row {
         var row = RecordReport.Row(question: question, outcome: .success([]))
@@ -35,7 +20,7 @@ struct HTTPSRecordLookup: Sendable {
             row.outcome = .success(records)
             row.provider = service
             row.malformed = records.compactMap(\.mistake).first.map { mistake in
-                failure(.malformedRecord, question, "a record is malformed: \(mistake)")
+                failure("malformed-record", question, "a record is malformed: \(mistake)")
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
@@ -52,12 +37,13 @@ struct HTTPSRecordLookup: Sendable {
         _ failures: inout [HTTPDNSResolver.ProviderAttempt]
     ) async throws(CommandFailure) -> ([DNSRecord], service: String) {
         guard case .name(let name) = question.host else {
-            throw failure(.invalidName, question, "an address has no HTTPS records", hint: "give a name")
+            throw failure("invalid-name", question, "an address has no HTTPS records", hint: "give a name")
         }
         let owner = try owner(of: name, question)
         let (services, subnet) = route(of: name)
         let clock = ContinuousClock()
-        let deadline = clock.now + timeLimit
+        let resolver = settings.configuration.resolver
+        let deadline = clock.now + resolver.timeLimit
         for service in services {
             let start = clock.now
             let left = start.duration(to: deadline)
@@ -67,13 +53,13 @@ struct HTTPSRecordLookup: Sendable {
                     ofType: .https,
                     at: owner,
                     clientSubnet: subnet,
-                    timeLimit: services.count == 1 ? left : min(attemptLimit, left)
+                    timeLimit: services.count == 1 ? left : min(resolver.attemptLimit, left)
                 )
                 guard answer.responseCode != .nameError else {
-                    throw failure(.nameNotFound, question, "the name \(owner) does not exist")
+                    throw failure("name-not-found", question, "the name \(owner) does not exist")
                 }
                 guard answer.answers.contains(where: \.isService) else {
-                    throw failure(.noRecords, question, "\(owner) has none")
+                    throw failure("no-records", question, "\(owner) has none")
                 }
                 return (answer.answers, service.name)
             } catch let error as CommandFailure {
@@ -90,13 +76,13 @@ struct HTTPSRecordLookup: Sendable {
         }
         guard !failures.isEmpty else {
             throw failure(
-                .noProvider,
+                "no-provider",
                 question,
                 "no DNS-over-HTTPS service is set for the name",
                 hint: "--public asks public services; or --doh URL, or a provider of kind doh in the route of the file"
             )
         }
-        throw failure(.providersFailed, question, failures.map(\.description).joined(separator: "; "))
+        throw failure("providers-failed", question, failures.map(\.description).joined(separator: "; "))
     }
 
     /// Returns the name that has the records: for a port other than 443 it begins with the port (RFC 9460 section 9.1).
@@ -105,29 +91,22 @@ struct HTTPSRecordLookup: Sendable {
         do {
             return try HTTPDNSName("_\(question.port)._https.\(name)")
         } catch {
-            throw failure(.invalidName, question, "\(error)")
+            throw failure("invalid-name", question, "\(error)")
         }
     }
 
     /// Returns the DoH services that the name's route allows, and the client network for them; none for an internal name.
     private func route(of name: HTTPDNSName) -> (services: [HTTPDNSDoHProvider], subnet: HTTPDNSAddressBlock?) {
-        guard isEnabled, let route = client.resolver.route(for: name),
+        guard settings.configuration.isEnabled, let route = client.resolver.route(for: name),
             case .providers(let names, fallback: _) = route.action
         else { return ([], nil) }
-        return (names.compactMap { services[$0] }, route.clientSubnet)
-    }
-
-    private enum Reason: String {
-        case invalidName = "invalid-name"
-        case nameNotFound = "name-not-found"
-        case noRecords = "no-records"
-        case noProvider = "no-provider"
-        case providersFailed = "providers-failed"
-        case malformedRecord = "malformed-record"
+        let providers = settings.configuration.resolver.providers
+        let services = names.compactMap { name in providers.last { $0.name == name } as? HTTPDNSDoHProvider }
+        return (services, route.clientSubnet)
     }
 
     private func failure(
-        _ reason: Reason,
+        _ reason: String,
         _ question: HostArgument,
         _ text: String,
         hint: String? = nil
@@ -137,7 +116,7 @@ struct HTTPSRecordLookup: Sendable {
             "cannot get HTTPS records of \(question.host): \(text)",
             hint: hint
         )
-        failure.reason = reason.rawValue
+        failure.reason = reason
         failure.phase = "\(HTTPDNSClientError.Phase.resolve)"
         failure.host = question.host.description
         return failure

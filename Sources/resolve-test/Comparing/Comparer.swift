@@ -10,22 +10,22 @@ struct Comparer: Sendable {
     static let proofLimit: Duration = .seconds(10)
 
     let client: HTTPDNSClient
-    let system: any SystemResolving
+    let resolver: HTTPDNSResolver.Configuration
     let routes: RouteTable
-    let policy: HTTPDNSAddressPolicy
     /// The change of options for each query.
     let change: HTTPDNSClient.Request.Options.Change?
-    /// The families to query if neither the options nor a route have any.
-    let families: HTTPDNSAddress.Families
-    /// The time limit of the system resolver.
-    let timeLimit: Duration
     let isProbing: Bool
+    let system = SystemResolver()
 
     func compare(_ host: HTTPDNSName, port: UInt16) async throws -> Comparison {
         let route = routes.entry(for: host)?.route
         async let ours = clientAnswer(host, port: port, route: route)
         let own = client.resolved(HTTPDNSClient.Request(url: "", change)).options.families
-        async let theirs = systemAnswer(host, port: port, families: own ?? route?.families ?? families)
+        async let theirs = systemAnswer(
+            host,
+            port: port,
+            families: own ?? route?.families ?? resolver.families ?? .both
+        )
         var comparison = Comparison(host: host, port: port, client: try await ours, system: try await theirs)
         guard comparison.isComparable else { return comparison }
         comparison.isProbed = isProbing
@@ -49,7 +49,7 @@ struct Comparer: Sendable {
     private func refusal(of address: HTTPDNSAddress, route: HTTPDNSRoute?) -> String? {
         var route = route
         route?.only = []
-        let refusal = policy.refusal(of: address, from: .system, providerScope: nil, route: route)
+        let refusal = resolver.policy.refusal(of: address, from: .system, providerScope: nil, route: route)
         // The advice to allow an address is wrong for a suspicious one.
         return (refusal?.split(separator: "; allow it").first).map { "not dialed: \($0)" }
     }
@@ -88,7 +88,10 @@ struct Comparer: Sendable {
         -> Comparison.Answer
     {
         do {
-            return .system(try await system.resolve(host, families: families, timeLimit: timeLimit), port: port)
+            return .system(
+                try await system.resolve(host, families: families, timeLimit: resolver.timeLimit),
+                port: port
+            )
         } catch {
             switch error.code {
             case .canceled: throw CancellationError()

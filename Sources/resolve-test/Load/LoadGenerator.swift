@@ -111,12 +111,7 @@ struct LoadGenerator: Sendable {
 
 /// The number of requests of a load so far, and a line that shows it on a terminal.
 final class LoadProgress: Sendable {
-    private struct Counts: Sendable {
-        var requests = 0
-        var failures = 0
-    }
-
-    private let counts = Lock(Counts())
+    private let counts = Lock((requests: 0, failures: 0))
     private let start = ContinuousClock.now
 
     /// The time before the first line, and between two lines.

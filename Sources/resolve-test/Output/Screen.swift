@@ -26,14 +26,18 @@ struct Style: Sendable {
         isColoured = terminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
     }
 
-    func good(_ text: String) -> String { paint(text, "32") }
-    func bad(_ text: String) -> String { paint(text, "31") }
-    func bar(_ text: String) -> String { paint(text, "36") }
-    func quiet(_ text: String) -> String { paint(text, "2") }
+    /// The meaning of a color, with its SGR parameter of ECMA-48 section 8.3.117.
+    enum Tone: String {
+        case plain = "", good = "32", bad = "31", bar = "36", quiet = "2"
+    }
 
-    /// Returns text with SGR parameters of ECMA-48 section 8.3.117.
-    private func paint(_ text: String, _ parameter: String) -> String {
-        isColoured && !text.isEmpty ? "\u{1B}[\(parameter)m\(text)\u{1B}[0m" : text
+    func good(_ text: String) -> String { paint(text, .good) }
+    func bad(_ text: String) -> String { paint(text, .bad) }
+    func bar(_ text: String) -> String { paint(text, .bar) }
+    func quiet(_ text: String) -> String { paint(text, .quiet) }
+
+    func paint(_ text: String, _ tone: Tone) -> String {
+        isColoured && !text.isEmpty && tone != .plain ? "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m" : text
     }
 }
 

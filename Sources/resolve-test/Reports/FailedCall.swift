@@ -107,18 +107,7 @@ extension RewriteView {
         } else {
             guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(details.request.url) else { return nil }
             let text = "\(url.scheme)://\(url.authority)\(url.target)"
-            self.init(
-                originalURL: text,
-                canonicalURL: text,
-                addressURL: text,
-                host: url.authority,
-                serverName: nil,
-                resolveEntry: "",
-                resolution: HTTPDNSResolver.Resolution(endpoints: [], source: .request),
-                isTagged: false,
-                urlHost: "\(url.host)",
-                urlPort: url.port
-            )
+            self.init(unresolved: text, host: url.authority, urlHost: "\(url.host)", urlPort: url.port)
         }
     }
 }

@@ -71,24 +71,27 @@ struct FetchReport {
     }
 
     func json() -> JSONValue {
-        // All objects have the same keys.
-        let common: [String: JSONValue] = [
-            "bodyBytes": .integer(bodyBytes), "cache": cache?.json ?? .null, "hops": .array(hops.map(json)),
-            "headerFields": headerFields.map { fields in
-                .array(
-                    fields.map { field in
-                        let (text, isLatin1) = RawText.json(field)
-                        return .array([.text(field.name.rawName), .text(text)] + (isLatin1 ? [.text("latin1")] : []))
-                    }
-                )
-            } ?? .null,
-        ]
-        guard let hop = hops.last else {
-            let unknown = Dictionary(uniqueKeysWithValues: Self.keysOfOrigin.map { ($0, JSONValue.null) })
-            return .object(unknown.adding(common).adding(["status": .integer(status)]))
+        // All objects have the same keys. Those about the origin are null when the response cache had the response.
+        let unknown = RewriteView(unresolved: "", host: "", urlHost: "", urlPort: 0)
+        var members = members(hops.last ?? Hop(rewrite: unknown))
+        if hops.isEmpty { members = members.mapValues { _ in .null } }
+        let fields = headerFields.map { fields in
+            fields.map { field in
+                let (text, isLatin1) = RawText.json(field)
+                return JSONValue.array([.text(field.name.rawName), .text(text)] + (isLatin1 ? [.text("latin1")] : []))
+            }
         }
-        let members = hop.rewrite.members.adding(common).adding([
-            "status": .integer(hop.status),
+        return .object(
+            members.adding([
+                "status": .integer(hops.last?.status ?? status), "bodyBytes": .integer(bodyBytes),
+                "cache": cache?.json ?? .null, "hops": .array(hops.map(json)),
+                "headerFields": fields.map(JSONValue.array) ?? .null,
+            ])
+        )
+    }
+
+    private func members(_ hop: Hop) -> [String: JSONValue] {
+        hop.rewrite.members.adding([
             "httpVersion": .text(hop.version),
             "tlsVersion": .optional(hop.tls?.version),
             "tlsCipherSuite": .optional(hop.tls?.cipherSuite),
@@ -102,16 +105,7 @@ struct FetchReport {
                 "total": .seconds(total),
             ]),
         ])
-        return .object(members)
     }
-
-    /// The keys that are null when the response cache had the response.
-    private static let keysOfOrigin = [
-        "addressURL", "addresses", "ageSeconds", "cached", "failedProviders", "generation", "host", "httpVersion",
-        "location", "order", "originalURL", "provider", "remoteAddress", "resolveEntry", "serverName", "source",
-        "stale",
-        "tagged", "timeToLiveSeconds", "timings", "tlsCipherSuite", "tlsVersion", "wireBytes",
-    ]
 
     private func json(_ hop: Hop) -> JSONValue {
         .object([
@@ -160,9 +154,9 @@ struct FetchReport {
             hasEnded: Bool = false
         ) {
             if hop.failed?.phase == "\(phase)" {
-                phases.append(.init(name, duration ?? hop.failed?.elapsed, remark))
+                phases.append((name, duration ?? hop.failed?.elapsed, remark))
             } else if hop.failed == nil || duration != nil || hasEnded {
-                phases.append(.init(name, duration, remark))
+                phases.append((name, duration, remark))
             }
         }
         add("resolve", .resolve, hop.resolve, resolutionText(hop))
@@ -334,18 +328,8 @@ extension HeadText {
 
 /// The phases of a request one below the other; each bar begins at the end of the previous one.
 struct PhaseBars {
-    struct Phase {
-        var name: String
-        /// The duration; nil when the phase did not happen.
-        var duration: Duration?
-        var remark: String
-
-        init(_ name: String, _ duration: Duration?, _ remark: String) {
-            self.name = name
-            self.duration = duration
-            self.remark = remark
-        }
-    }
+    /// A phase, whose duration is nil when it did not happen.
+    typealias Phase = (name: String, duration: Duration?, remark: String)
 
     /// The column of the phases' names.
     static let margin = 7

@@ -6,14 +6,11 @@ internal import HTTPDNS
 
 /// The live table: a row for each host, a line for the providers, and optional details.
 struct WatchTable {
-    /// The style of a cell.
-    private enum Tone { case plain, good, bad, quiet }
-
     private struct Cell {
         var text: String
-        var tone = Tone.plain
+        var tone: Style.Tone
 
-        init(_ text: String, _ tone: Tone = .plain) {
+        init(_ text: String, _ tone: Style.Tone = .plain) {
             self.text = PrintableText.line(text)
             self.tone = tone
         }
@@ -239,12 +236,7 @@ struct WatchTable {
             let text = String(((index > 0 ? "  " : "") + cell.text).prefix(room))
             room -= text.count
             let shown = index + 1 == cells.count || room == 0 ? text.trimmingTrailingBlanks() : text
-            switch cell.tone {
-            case .plain: line += shown
-            case .good: line += screen.style.good(shown)
-            case .bad: line += screen.style.bad(shown)
-            case .quiet: line += screen.style.quiet(shown)
-            }
+            line += screen.style.paint(shown, cell.tone)
         }
         return line
     }
