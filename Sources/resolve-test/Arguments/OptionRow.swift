@@ -73,7 +73,7 @@ extension NameSpecification {
     }
 }
 
-/// The names of a command's options, as its help lists them, hidden ones included.
+/// The names of a command's options, as its help lists them.
 struct OptionNames {
     private(set) var flags: Set<String> = []
     /// The options that have a value.
@@ -82,14 +82,15 @@ struct OptionNames {
     init(of command: String) {
         let all = RootCommand.configuration.subcommands
         guard let type = all.first(where: { $0.configuration.commandName == command }) else { return }
-        let help = RootCommand.helpMessage(for: type, includeHidden: true, columns: 1000)
+        let help = RootCommand.helpMessage(for: type, columns: 1000)
         for line in help.split(separator: "\n") where line.hasPrefix("  -") {
             let declared = line.dropFirst(2).split(separator: "  ", maxSplits: 1).first ?? ""
-            let names = declared.split(separator: ", ").map { String($0.prefix { $0 != " " }) }.filter {
-                $0.hasPrefix("-")
-            }
+            let parts = declared.split(separator: ", ").filter { $0.hasPrefix("-") }
+            let names = parts.map { String($0.prefix { $0 != " " }) }
             if declared.contains("<") { valued.formUnion(names) } else { flags.formUnion(names) }
         }
+        // The help does not list the option of dig that is refused.
+        if command == ResolveCommand.name { valued.insert("-x") }
     }
 
     fileprivate final class Collection: Sendable {

@@ -107,8 +107,7 @@ struct MappingExport {
         for port in key.port.map({ [$0] }) ?? [80, 443] {
             if let first = targets.first, targets.contains(where: { ($0.port ?? port) != port }) {
                 if targets.count > 1 { lines.append("# \(key): --connect-to takes one address, the first") }
-                let dialled = first.port ?? port
-                lines.append("--connect-to \(name):\(port):\(first.address.bracketed):\(dialled)")
+                lines.append("--connect-to \(name):\(port):\(first.address.bracketed):\(first.port ?? port)")
             } else {
                 let addresses = targets.map(\.address.bracketed).joined(separator: ",")
                 lines.append("--resolve \(name):\(port):\(addresses)")
@@ -174,17 +173,12 @@ enum MappingOrder {
     static func sorted(_ rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) -> [(
         key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping
     )] {
-        rules.map { (key: $0.key, mapping: $0.value) }.sorted { left, right in
-            let (first, second) = (order(left), order(right))
-            return (first.line, first.column, first.key) < (second.line, second.column, second.key)
+        func order(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping) -> (line: Int, column: Int, key: String) {
+            (mapping.location?.line ?? .max, mapping.location?.column ?? .max, "\(key)")
         }
-    }
-
-    private static func order(_ rule: (key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping)) -> (
-        line: Int, column: Int, key: String
-    ) {
-        let location = rule.mapping.location
-        return (location?.line ?? .max, location?.column ?? .max, "\(rule.key)")
+        return rules.map { (key: $0.key, mapping: $0.value) }.sorted {
+            order($0.key, $0.mapping) < order($1.key, $1.mapping)
+        }
     }
 }
 
