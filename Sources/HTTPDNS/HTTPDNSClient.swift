@@ -81,6 +81,34 @@ public final class HTTPDNSClient: Sendable {
         try transport.validate()
         let configuration = try await configuration.withOpenResponseCache()
         let clientTransport = try await ClientTransport(configuration, on: transport)
+        try self.init(configuration, sender: clientTransport, clientTransport: clientTransport)
+        clientTransport.noteTaken()
+        try await begin(configuration)
+    }
+
+    /// Creates a client that sends its hops by a transport of the program's own.
+    ///
+    /// What concerns connections is then the transport's: ``Configuration/connections`` (except limits and retries by address),
+    /// certificates, hedging, and bandwidth below the body. Not yet stable; see ``HTTPDNSTransport``.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for a proxy, a local address and trust settings, which
+    ///   only libcurl's transport has.
+    public convenience init(configuration: Configuration, on transport: any HTTPDNSTransport) async throws {
+        try configuration.validate()
+        guard configuration.trust == HTTPDNSTrust(), configuration.trustByHost.isEmpty else {
+            throw HTTPDNSClientError.configuration(
+                "trust settings have no effect on a transport of the program's own",
+                hint: "leave trust and trustByHost out; the transport checks certificates for serverName of each hop"
+            )
+        }
+        let configuration = try await configuration.withOpenResponseCache()
+        let adapter = TransportAdapter(transport, maximum: configuration.maximumRequestsInFlight)
+        try self.init(configuration, sender: adapter, clientTransport: nil)
+        try await begin(configuration)
+    }
+
+    private convenience init(_ configuration: Configuration, sender: any HopSending, clientTransport: ClientTransport?)
+        throws
+    {
         let resolver: HTTPDNSResolver
         do {
             resolver = try HTTPDNSResolver(
@@ -91,13 +119,10 @@ public final class HTTPDNSClient: Sendable {
         } catch {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
-        self.init(
-            configuration: configuration,
-            resolver: resolver,
-            sender: clientTransport,
-            clientTransport: clientTransport
-        )
-        clientTransport.noteTaken()
+        self.init(configuration: configuration, resolver: resolver, sender: sender, clientTransport: clientTransport)
+    }
+
+    private func begin(_ configuration: Configuration) async throws {
         try await loadCookies(configuration)
         await resolver.start()
         startWatching(configuration)

@@ -56,7 +56,7 @@ extension EasyHandle {
     func discard(_ bytes: UnsafeRawBufferPointer) -> Int {
         discardedBytes += bytes.count
         guard discardedBytes <= TransportLoop.maximumDiscardedBytes else {
-            failure = EasyHandle.tooLong(TransportLoop.maximumDiscardedBytes)
+            failure = TransferFailure.tooLong(TransportLoop.maximumDiscardedBytes)
             return 0
         }
         return bytes.count

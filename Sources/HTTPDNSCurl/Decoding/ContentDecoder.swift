@@ -178,7 +178,7 @@ final class ContentDecoder {
     private func counted(_ chunk: [UInt8]) throws(TransferFailure) -> [UInt8] {
         decodedBytes += chunk.count
         if let limit {
-            guard decodedBytes <= limit else { throw EasyHandle.tooLong(limit) }
+            guard decodedBytes <= limit else { throw TransferFailure.tooLong(limit) }
         } else if !codings.isEmpty, exceedsRatio(decodedBytes) {
             throw ContentDecoder.ratioExceeded
         }
@@ -188,7 +188,7 @@ final class ContentDecoder {
     /// Returns the failure of a coding that has received too many bytes from the one before it. They may decode to nothing, such as
     /// the zeros after a gzip member, so the decoded bytes do not bound them.
     private func excess(ofIntermediate bytes: Int) -> TransferFailure? {
-        if let limit { return bytes > ContentDecoder.codedLimit(limit) ? EasyHandle.tooLong(limit) : nil }
+        if let limit { return bytes > ContentDecoder.codedLimit(limit) ? TransferFailure.tooLong(limit) : nil }
         return exceedsRatio(bytes) ? ContentDecoder.ratioExceeded : nil
     }
 

@@ -246,7 +246,7 @@ extension EasyHandle {
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bodyBytes += bytes.count
         if bodyBytes > maximumBodyBytes {
-            failure = EasyHandle.tooLong(transfer?.limits.maximumResponseBytes ?? maximumBodyBytes)
+            failure = TransferFailure.tooLong(transfer?.limits.maximumResponseBytes ?? maximumBodyBytes)
             return false
         }
         if chunk.count + bytes.count > EasyHandle.maximumChunk, !chunk.isEmpty {

@@ -82,14 +82,6 @@ extension EasyHandle {
         return failure
     }
 
-    static func tooLong(_ limit: Int) -> TransferFailure {
-        TransferFailure(
-            code: .responseTooLarge,
-            phase: .body,
-            message: "the answer is longer than the \(limit) bytes allowed"
-        )
-    }
-
     static let trailerViolation = TransferFailure(
         code: .protocolViolation,
         phase: .body,

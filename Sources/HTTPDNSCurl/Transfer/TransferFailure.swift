@@ -138,7 +138,15 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         message: "the body of a response can be read once; keep its bytes if they are needed again"
     )
 
-    static let shutDown = TransferFailure(code: .shutDown, phase: .queue, message: "the transport is shut down")
+    package static func tooLong(_ limit: Int) -> TransferFailure {
+        TransferFailure(
+            code: .responseTooLarge,
+            phase: .body,
+            message: "the answer is longer than the \(limit) bytes allowed"
+        )
+    }
+
+    package static let shutDown = TransferFailure(code: .shutDown, phase: .queue, message: "the transport is shut down")
 
     static func deadlinePassedInQueue(_ phase: Phase) -> TransferFailure {
         TransferFailure(

@@ -61,6 +61,9 @@ package struct TransferRequest: Sendable {
     /// Whether libcurl's `Accept: */*` is left out of a request that has no `Accept` field.
     package var omitsAccept = false
 
+    /// The value of the `Accept-Encoding` field that ``decodes`` adds.
+    package static var acceptedCodings: String { CodingLibraries.system.acceptEncoding }
+
     package init(
         method: HTTPRequest.Method = .get,
         url: ParsedURL,
