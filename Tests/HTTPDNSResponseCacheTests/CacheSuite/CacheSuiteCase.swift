@@ -64,21 +64,7 @@ struct CacheSuiteCase: Sendable, CustomTestStringConvertible {
     /// Whether the case is run with a folder too, which has a second copy of each head: that of a 304 response replaces it.
     var isForFolder: Bool { kind == .required || id.hasPrefix("304-") }
 
-    /// The row of the case in `Docs/Conformance.md`.
-    var row: String {
-        let words = (shared: failures.shared == nil ? "pass" : "fail", own: failures.own == nil ? "pass" : "fail")
-        let cells = [
-            "`\(id)`", kind.rawValue, scope == .private ? "not for shared caches" : words.shared,
-            scope == .shared ? "not for private caches" : words.own,
-        ]
-        return "| \(cells.joined(separator: " | ")) |"
-    }
-
-    /// The row of the required case whose requests overlap. It has a test of its own, in both modes and with a folder.
-    static let overlapping =
-        "| `collapse-basic` | required | by `SharingTests/collapsing(_:_:)` | by `SharingTests/collapsing(_:_:)` |"
-
-    /// The rows of the first table in `Docs/Conformance.md`: cases of each kind, and how many pass.
+    /// The rows of the table in `Docs/Conformance.md`: cases of each kind, and how many pass.
     static var totals: [String] {
         Kind.allCases.map { kind in
             let cases = all.filter { $0.kind == kind }

@@ -44,16 +44,14 @@ struct CacheSuiteTests {
         #expect(step.request.map { $0.field(at: 0).withUnsafeBytesOfValue { Array($0) } } == [Array(" 1, 2 ".utf8)])
     }
 
-    @Test("The page of conformance has the totals and exactly the cases that fail")
+    @Test("The page of conformance has the totals and the failing cases to explain")
     func page() throws {
         let page = try Repository.text("Docs/Conformance.md")
         let lines = page.split(separator: "\n").drop { $0 != "### Cases of cache-tests" }
         let section = lines.prefix { !$0.hasPrefix("## ") }
-        let rows = section.filter { $0.hasPrefix("| `") }.map(String.init)
-        let expected = CacheSuiteCase.all.filter { !$0.passes }.map(\.row) + [CacheSuiteCase.overlapping]
-        // A comparison of arrays in the expectation would print all of both.
-        let changes = rows.difference(from: expected)
-        #expect(changes.isEmpty)
+        let named = Set(section.filter { $0.hasPrefix("- ") }.flatMap { $0.split(separator: "`").map(String.init) })
+        let failing = CacheSuiteCase.all.filter { !$0.passes && $0.kind != .check }.map(\.id)
+        #expect(failing.filter { !named.contains($0) } == [])
         #expect(CacheSuiteCase.totals.allSatisfy { section.contains($0[...]) }, "\(CacheSuiteCase.totals)")
         #expect(CacheSuiteCase.all.count == CacheSuiteCase.lines.count)
         #expect(Set(CacheSuiteCase.all.map(\.id)).count == CacheSuiteCase.lines.count)
