@@ -124,7 +124,7 @@ public struct HTTPDNSHop: Sendable {
 
 /// The error of a transport, from which the client decides whether it may send the request again.
 public struct HTTPDNSTransportError: Error, Sendable {
-    /// What happened, in one line.
+    /// The failure, in one line.
     public var message: String
     /// Whether it is certain that no byte of the request has reached a server.
     public var isUnsent: Bool
