@@ -4,7 +4,6 @@
 internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension CurlOptions {

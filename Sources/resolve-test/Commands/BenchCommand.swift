@@ -6,7 +6,6 @@ internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
 internal import HTTPDNSResponseCache
 
 /// `bench URL`: load on one URL, and the distribution of its latencies.

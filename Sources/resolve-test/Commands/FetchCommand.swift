@@ -3,9 +3,7 @@
 
 internal import ArgumentParser
 internal import HTTPDNS
-internal import HTTPDNSCore
 internal import HTTPDNSMonitor
-internal import HTTPDNSPrimitives
 internal import HTTPDNSResponseCache
 internal import HTTPTypes
 

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
-internal import HTTPDNSCore
 
 /// A comparer that queries both sides for a name, and verifies the answers by TLS.
 struct Comparer: Sendable {

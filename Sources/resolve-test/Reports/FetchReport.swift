@@ -3,7 +3,6 @@
 
 internal import HTTPDNS
 internal import HTTPDNSCore
-internal import HTTPDNSCurl
 internal import HTTPDNSMonitor
 internal import HTTPTypes
 
