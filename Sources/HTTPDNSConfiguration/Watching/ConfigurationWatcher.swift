@@ -6,8 +6,8 @@ package import HTTPDNSPrimitives
 
 /// A watcher that reads a file again whenever it has changed, and applies all of it or nothing.
 ///
-/// ``WatchState`` decides when it is read. Checking, reading and applying run on the watcher's thread, which exists only meanwhile;
-/// without changes there is no timer either. Reading pauses again and again, so that requests get the processor (``WorkPace``).
+/// ``WatchState`` decides when it is read. Checking, reading and applying run on the watcher's thread, which exists only
+/// meanwhile. Reading pauses again and again, so that requests get the processor (``WorkPace``).
 package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// A report of a watcher. Reports are sent one after the other, outside of all locks.
     package enum Report: Sendable {
@@ -20,7 +20,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         case warning(any Error)
         /// After warnings: the file is in use again.
         case recovered
-        /// There are no change events, or no longer: the file is checked at an interval.
+        /// There are no change events, or no longer: only the checks show a change.
         case polling
     }
 
@@ -190,8 +190,8 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             let now = watcher.clock.now()
             // This check covers the checks that these events ask for. Later events ask for another.
             for event in seen?.events ?? [] { _ = state.noticed(event, at: now) }
-            // Without a thread for the check nothing is known; the file is checked again as without events.
-            return state.looked(seen?.sight ?? state.sight ?? .absent(0), isTold: isTold, at: now)
+            // Without a thread for the check nothing is known.
+            return state.looked(seen?.sight ?? state.sight ?? .absent(0), at: now)
         }
 
         private mutating func read(expected: FileStatus?) async -> [WatchState.Action] {
@@ -239,20 +239,12 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         }
     }
 
-    /// Checks the file, on the watcher's thread, and takes the events that the check covers. Later events stay in the inbox.
+    /// Checks the file, on the watcher's thread, and takes the events until then. Later events stay in the inbox.
     private func sighting() -> (isTold: Bool, sight: FileStatus, events: [FileEvent]) {
-        var isTold = false
-        var sight = FileStatus.absent(0)
+        let isTold = events.arm()
+        let sight = file.sight()
+        // Writes just before the check are known after this call, so that the file is not read before it is closed.
         events.catchUp()
-        for _ in 0..<Self.attempts {
-            let count = inbox.eventCount
-            // In this order: changes after the check cause events.
-            isTold = events.arm()
-            sight = file.sight()
-            events.catchUp()
-            // Otherwise there was a change before the check or after it.
-            if let told = inbox.takeEvents(ifThereWere: count) { return (isTold, sight, told) }
-        }
         return (isTold, sight, inbox.takeEvents())
     }
 

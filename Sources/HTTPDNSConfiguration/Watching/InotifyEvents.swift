@@ -2,17 +2,16 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import Glibc
-internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// Linux events for one path: for the names that lead to the file, in their folders, and for the file itself.
+/// Linux events of the folder that holds a file: a hint that the file has changed, and whether its writer is done.
 ///
-/// Folders are watched because editors move a new file over the old one, which ends all events of the old one. It uses one
-/// descriptor, and no thread without events.
+/// The folder is watched because editors move a new file over the old one, which ends all events of the old one. Changes
+/// behind links, of folders above and on other machines cause no event: the next check of the file detects those. It uses
+/// one descriptor, and no thread without events.
 package final class InotifyEvents: FileEvents {
-    private let path: String
     private let instance: InotifyInstance
-    private let watches = Lock(FolderWatches())
+    private let watch: Lock<FolderWatch>
     private let source: Lock<Source>
 
     private struct Source {
@@ -24,15 +23,15 @@ package final class InotifyEvents: FileEvents {
     /// - Returns: nil when the system has no inotify instance left (`fs.inotify.max_user_instances`).
     package init?(_ path: String) {
         guard let instance = InotifyInstance() else { return nil }
-        self.path = path
         self.instance = instance
+        watch = Lock(FolderWatch(of: path))
         source = Lock(Source())
     }
 
     package func begin(_ handler: @escaping @Sendable (FileEvent) -> Void) {
         instance.tell { [weak self] bytes in
             guard let self else { return }
-            for event in watches.withLock({ $0.events(in: bytes) }) { handler(event) }
+            for event in watch.withLock({ $0.events(in: bytes) }) { handler(event) }
         }
         let running = RunningSource.reading(instance.descriptor) { [instance] in
             instance.drain()
@@ -43,21 +42,9 @@ package final class InotifyEvents: FileEvents {
     }
 
     package func arm() -> Bool {
-        var chain = LinkChain(to: path)
-        // Changes between following the links and watching them cause no events.
-        for _ in 0..<5 {
-            let isWhole = source.withLock { source in
-                guard !source.hasEnded else { return true }
-                return watches.withLock { $0.arm(chain, on: instance.descriptor) }
-            }
-            guard isWhole else { return false }
-            let again = LinkChain(to: path)
-            if again == chain { break }
-            // Should the path change faster than it can be watched, further events will arrive.
-            chain = again
+        source.withLock { source in
+            source.hasEnded || watch.withLock { $0.arm(on: instance.descriptor) }
         }
-        // A link may have moved to another file system since.
-        return LocalFileSystem.holds(chain)
     }
 
     package func end() {
@@ -77,7 +64,38 @@ package final class InotifyEvents: FileEvents {
     deinit { end() }
 }
 
-extension FolderWatches {
+/// The inotify watch of a folder, and the meaning of its events for one file in it. A value; it is changed under the lock of
+/// its owner.
+struct FolderWatch {
+    private static let goneMask = IN_DELETE_SELF | IN_MOVE_SELF
+    /// Writes to a file that lost its name are not reported: its closing has no meaning for the file that has the name now.
+    private static let mask =
+        IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_MODIFY | IN_CLOSE_WRITE | goneMask
+        | IN_EXCL_UNLINK | IN_ONLYDIR
+
+    private let path: String
+    private let folder: String
+    private let name: String
+    private var number: Int32?
+
+    /// - Parameter path: The absolute path of the file.
+    init(of path: String) {
+        self.path = path
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        folder = slash == path.startIndex ? "/" : String(path[..<slash])
+        name = String(path[slash...].drop { $0 == "/" })
+    }
+
+    /// Watches the folder that has the path now.
+    /// - Returns: Whether it is watched, or does not exist.
+    mutating func arm(on descriptor: Int32) -> Bool {
+        let number = inotify_add_watch(descriptor, folder, UInt32(bitPattern: Self.mask))
+        let isMissing = number < 0 && (errno == ENOENT || errno == ENOTDIR)
+        if let former = self.number, former != number { inotify_rm_watch(descriptor, former) }
+        self.number = number < 0 ? nil : number
+        return number >= 0 || isMissing
+    }
+
     /// Returns the events in the bytes from an inotify instance (inotify(7)): number of the watch, mask, cookie, length of the
     /// name, and the name with zeros after it.
     func events(in bytes: Slice<UnsafeRawBufferPointer>) -> [FileEvent] {
@@ -95,6 +113,27 @@ extension FolderWatches {
             offset = end
         }
         return events
+    }
+
+    /// Returns the meaning of an event for the file; nil when it is unrelated.
+    private func event(watch: Int32, mask: UInt32, name: String) -> FileEvent? {
+        func has(_ bit: Int32) -> Bool { mask & UInt32(bitPattern: bit) != 0 }
+        if has(IN_Q_OVERFLOW) { return .touched }
+        // A removed watch still has events in the queue, and reports their end.
+        guard watch == number, !has(IN_IGNORED) else { return nil }
+        guard name == self.name else {
+            // Kubernetes moves another link `..data` into the folder, through which the link of the file leads.
+            return has(IN_MOVED_TO) || has(Self.goneMask) ? .touched : nil
+        }
+        // A link leads to a file whose folder is not watched, and which may have a writer.
+        if has(IN_MOVED_TO) { return isRegular ? .replaced : .touched }
+        if has(IN_MODIFY) { return .modified }
+        return has(IN_CLOSE_WRITE) ? .closed : .touched
+    }
+
+    private var isRegular: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 }
 
@@ -154,63 +193,3 @@ final class InotifyInstance: Sendable {
 
 /// `close` under a name that the method above does not shadow.
 private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
-
-/// File systems that only this kernel changes, so that it reports all changes: not those of other machines, of a virtual
-/// machine's host, of programs (FUSE), or of the kernel itself (`/proc`).
-package enum LocalFileSystem {
-    /// Unknown types count as remote: their files are checked at an interval.
-    private static let types: Set<Substring> = [
-        "ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "zfs", "jfs", "reiserfs", "nilfs2", "tmpfs",
-        "devtmpfs",
-        "ramfs", "rootfs", "overlay", "aufs", "ecryptfs", "ubifs", "jffs2", "squashfs", "erofs", "iso9660", "udf",
-        "vfat",
-        "msdos", "exfat", "ntfs3", "fuseblk", "hfsplus",
-    ]
-
-    /// Returns whether the file and all names that lead to it are on such file systems.
-    static func holds(_ chain: LinkChain) -> Bool {
-        let table = "/proc/self/mountinfo"
-        guard let mounts = try? FileContents.readingNow(table, name: table, patience: nil) else { return true }
-        let text = String(decoding: mounts.bytes, as: UTF8.self)
-        return (chain.names.keys + [chain.file].compactMap { $0 }).allSatisfy { holds($0, mounts: text) }
-    }
-
-    /// Returns whether a path without links is on such a file system, by the lines of `/proc/self/mountinfo`, see proc(5).
-    ///
-    /// The fifth field is the mount point, the one after the lone dash the type. The device is no help: that of a file on btrfs
-    /// is in no line. A path without a mount counts as local.
-    package static func holds(_ path: String, mounts: String) -> Bool {
-        var best: (length: Int, type: Substring)?
-        for line in mounts.split(separator: "\n") {
-            let fields = line.split(separator: " ")
-            guard fields.count > 4, let dash = fields.firstIndex(of: "-"), fields.indices.contains(dash + 1) else {
-                continue
-            }
-            var point = unescaped(fields[4])
-            if point == "/" { point = "" }
-            guard path == point || path.hasPrefix(point + "/") || point.isEmpty else { continue }
-            // A later mount covers an earlier one at the same point.
-            if point.utf8.count >= best?.length ?? 0 { best = (point.utf8.count, fields[dash + 1]) }
-        }
-        return best.map { types.contains($0.type) } ?? true
-    }
-
-    /// Returns a mount point with its octal escapes decoded: space, tab, line feed and backslash.
-    private static func unescaped(_ field: Substring) -> String {
-        guard field.utf8.contains(UInt8(ascii: "\\")) else { return String(field) }
-        var bytes: [UInt8] = []
-        var rest = field.utf8[...]
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(3)
-            if byte == UInt8(ascii: "\\"), digits.count == 3,
-                let code = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
-            {
-                bytes.append(code)
-                rest = rest.dropFirst(3)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-}

@@ -56,7 +56,7 @@ final class ReloadReports: Sendable {
         case .polling:
             state.withLock { $0.isPolling = true }
             logger?.notice(
-                "file change notifications are unavailable; the configuration file is checked every two seconds",
+                "file change notifications are unavailable; the configuration file is checked every second",
                 metadata: ["file": .string(file)]
             )
         }

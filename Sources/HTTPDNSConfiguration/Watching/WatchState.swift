@@ -6,7 +6,8 @@ package import HTTPDNSPrimitives
 /// The decision when a watched file is read, and which reports are sent. A value: it neither checks nor reads the file
 /// itself.
 ///
-/// - A file that was moved or linked into place is complete, and is read immediately.
+/// - The file is checked every second, and after each event.
+/// - A file that was moved into place is complete, and is read immediately.
 /// - A file that is written in place is read when its writer has closed it and there was no event for a moment.
 /// - A file that changed without an event is read when it has not changed for a second.
 /// - A file that cannot be used is reported once for each cause, and not before it has been unchanged for a second.
@@ -15,8 +16,8 @@ package import HTTPDNSPrimitives
 /// check are processed before its result, and the content must be that of the checked file.
 package struct WatchState: Sendable {
     package enum Action: Hashable, Sendable {
-        /// Renew the watches of the path, check the file, process the events until then, and report the result:
-        /// ``looked(_:isTold:at:)``. That call always follows.
+        /// Renew the watch of the folder, check the file, process the events until then, and report the result:
+        /// ``looked(_:at:)``. That call always follows.
         case look
         /// Read the file and apply it: ``finished(_:at:)``. A file with another status than expected is left alone; nil, for
         /// a reading on demand, accepts any.
@@ -44,8 +45,6 @@ package struct WatchState: Sendable {
         enum Kind {
             /// It caused no event.
             case unseen
-            /// There was an event, but no write.
-            case touched
             case whole
             case open
             case closed
@@ -60,7 +59,7 @@ package struct WatchState: Sendable {
             case .unseen: min(last + pace.unseenSettling, max(last, first + pace.unseenLimit))
             case .whole: last
             case .open: last + pace.openLimit
-            case .touched, .closed: min(last + pace.settling, max(last, first + pace.settlingLimit))
+            case .closed: min(last + pace.settling, max(last, first + pace.settlingLimit))
             }
         }
     }
@@ -95,11 +94,9 @@ package struct WatchState: Sendable {
     private var lastChange: MonotonicTime
     /// Whether a requested check has no result yet.
     private var isLookDue = false
-    /// Whether there was an event since the last check.
+    /// Whether the last event since the last check says how the file changed.
     private var isExplained = false
-    /// Whether the path has led elsewhere since the last check.
-    private var isDiverted = false
-    /// The time of the next check without an event; nil while every change causes an event.
+    /// The time of the next check without an event; nil when the file is read on demand only.
     private var lookAt: MonotonicTime?
 
     /// - Parameter sight: The status of the file when the settings in use were read; nil when that is not known.
@@ -115,7 +112,7 @@ package struct WatchState: Sendable {
         lastChange = now
     }
 
-    /// The time at which ``timePassed(at:)`` has work to do; nil means never, as long as there is no event.
+    /// The time at which ``timePassed(at:)`` has work to do; nil means never.
     package var deadline: MonotonicTime? {
         if isOnDemandOnly { return nil }
         return [
@@ -127,19 +124,17 @@ package struct WatchState: Sendable {
     }
 
     package mutating func noticed(_ event: FileEvent, at now: MonotonicTime) -> [Action] {
-        let kind: Change.Kind =
+        let kind: Change.Kind? =
             switch (event, change?.kind) {
             case (.replaced, _): .whole
-            case (.created, _), (.modified, _): .open
+            case (.modified, _): .open
             // A writer that wrote nothing leaves a complete file complete.
-            case (.closed, .whole?), (.touched, .whole?): .whole
+            case (.closed, .whole?): .whole
             case (.closed, _): .closed
-            case (.touched, let kind?), (.diverted, let kind?): kind
-            case (.touched, nil), (.diverted, nil): .touched
+            case (.touched, let kind): kind
             }
-        isExplained = true
-        // Until the path is watched again, events may concern the file that it led to before.
-        if event == .diverted { isDiverted = true }
+        isExplained = event != .touched
+        guard let kind else { return askForLook() }
         // A writer writes many times; the first write was checked.
         let isNews = event != .modified || change?.kind != .open
         change = Change(kind: kind, first: change?.first ?? now, last: now)
@@ -152,27 +147,18 @@ package struct WatchState: Sendable {
         return [.look]
     }
 
-    /// - Parameter isTold: Whether every change causes an event from now on.
-    package mutating func looked(_ sight: FileStatus, isTold: Bool, at now: MonotonicTime) -> [Action] {
-        lookAt = isTold || isOnDemandOnly ? nil : now + pace.polling
+    package mutating func looked(_ sight: FileStatus, at now: MonotonicTime) -> [Action] {
+        lookAt = isOnDemandOnly ? nil : now + pace.checking
         if sight != self.sight {
-            let isOther = !sight.isSameFile(as: self.sight)
             self.sight = sight
-            // A change without an event may have an active writer. So may a file that the path leads to only now: it was not
-            // watched.
-            let isUnseen = !isExplained || !isTold || isDiverted || isOther && change?.kind == .touched
-            if change == nil { noteUnseen(at: now) } else if isUnseen, case .file = sight { noteUnseen(at: now) }
+            // A change without an event may have an active writer. So may the file behind another link or folder. Earlier
+            // waits for other reasons do not count.
+            if !isExplained, change?.kind != .unseen { change = Change(kind: .unseen, first: now, last: now) }
             change?.last = now
             failure?.lastChange = now
         }
-        (isLookDue, isExplained, isDiverted) = (false, false, false)
+        (isLookDue, isExplained) = (false, false)
         return due(at: now)
-    }
-
-    private mutating func noteUnseen(at now: MonotonicTime) {
-        guard change?.kind != .unseen else { return }
-        // Earlier waits for other reasons do not count.
-        change = Change(kind: .unseen, first: now, last: now)
     }
 
     /// Processes a demand to read the file now, settled or not.
@@ -185,7 +171,7 @@ package struct WatchState: Sendable {
     package mutating func timePassed(at now: MonotonicTime) -> [Action] {
         var actions: [Action] = []
         if let lookAt, lookAt <= now {
-            self.lookAt = now + pace.polling
+            self.lookAt = now + pace.checking
             actions += askForLook()
         }
         return actions + due(at: now)
@@ -267,8 +253,8 @@ package struct WatchTiming: Hashable, Sendable {
     /// names (a CA file, a secret) may exist by now.
     package var retrying: Duration = .seconds(5)
     package var retryingLimit: Duration = .seconds(60)
-    /// The interval of checks while there are no change events.
-    package var polling: Duration = .seconds(2)
+    /// The interval of checks.
+    package var checking: Duration = .seconds(1)
 
     package init() {}
 }

@@ -17,13 +17,7 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
     private struct State: Sendable {
         var content = Content()
         var waiters: [Waiter] = []
-        var eventCount = 0
         var hasEnded = false
-
-        mutating func takeEvents() -> [FileEvent] {
-            defer { content.events = [] }
-            return content.events
-        }
     }
 
     private let state = Lock(State())
@@ -34,22 +28,16 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
     init() { (arrivals, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
 
     func put(_ event: FileEvent) {
-        change {
-            $0.eventCount += 1
-            if $0.content.events.last != event { $0.content.events.append(event) }
-        }
+        change { if $0.content.events.last != event { $0.content.events.append(event) } }
     }
 
     /// Takes the events that have arrived; the rest stays.
-    func takeEvents() -> [FileEvent] { state.withLock { $0.takeEvents() } }
-
-    /// Takes the events, unless more than `count` have ever arrived by now.
-    func takeEvents(ifThereWere count: Int) -> [FileEvent]? {
-        state.withLock { $0.eventCount == count ? $0.takeEvents() : nil }
+    func takeEvents() -> [FileEvent] {
+        state.withLock { state in
+            defer { state.content.events = [] }
+            return state.content.events
+        }
     }
-
-    /// The number of events that have ever arrived.
-    var eventCount: Int { state.withLock { $0.eventCount } }
 
     func putTime() { change { $0.content.isTime = true } }
 
@@ -95,21 +83,17 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
     }
 }
 
-/// An event of the system for the watched file.
+/// An event of the system for the watched file. It is a hint: a change may cause none.
 package enum FileEvent: Hashable, Sendable {
-    /// Another file was moved into place, or linked under the name. It is complete.
+    /// Another regular file was moved into place. It is complete.
     case replaced
-    /// The file was created in place: its writer has it open.
-    case created
     /// The file was written to: its writer has it open.
     case modified
     /// A writer has closed it.
     case closed
-    /// Any other change of the present or previous file: permissions, removal.
+    /// Any other change that may concern the file: it, a link or its folder was created, removed or replaced, its
+    /// permissions have changed, or events were lost. The next check shows what it is.
     case touched
-    /// A link or a folder in the path was replaced, or events were lost. The file and its writers are unknown until the next
-    /// check.
-    case diverted
 }
 
 /// A source of events for one file.
@@ -117,9 +101,8 @@ package protocol FileEvents: Sendable {
     /// Sets the handler, which is called with each event, on any thread. Called once, before ``arm()``.
     func begin(_ handler: @escaping @Sendable (FileEvent) -> Void)
 
-    /// Watches the present links and folders of the path, which may have changed. It may block. Changes after its start cause
-    /// events.
-    /// - Returns: Whether every change causes an event. If not, the file has to be checked at an interval.
+    /// Watches the folder that has the path now, which may be another. It may block.
+    /// - Returns: Whether there are events.
     func arm() -> Bool
 
     /// Calls the handler for all changes until now that were not reported yet. It may block, and returns after those calls.

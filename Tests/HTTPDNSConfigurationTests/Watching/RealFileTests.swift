@@ -14,14 +14,12 @@ struct RealFileTests {
 
     private func withWatcher(
         _ path: String,
-        pace: WatchTiming = WatchTiming(),
         _ body: (ConfigurationWatcher<String>) async throws -> Void
     ) async throws {
         let file = LocalFile(path)
         let watcher = ConfigurationWatcher<String>(
             file,
             events: try #require(InotifyEvents(path)),
-            pace: pace,
             reading: try file.read(),
             prepare: { bytes in ConfigurationWatcher.Prepared { String(decoding: bytes, as: UTF8.self) } },
             report: { [reports] in reports.note($0) }
@@ -48,7 +46,7 @@ struct RealFileTests {
     }
 
     /// `/proc` stands for a network file system: its changes cause no events.
-    @Test("A link that moves to a file system without events is polled, until it moves back")
+    @Test("A link that moves to a file system without events is followed, and back")
     func movedToRemote() async throws {
         try await withFolder { folder in
             try folder.write("0", to: "local.yaml")
@@ -58,10 +56,9 @@ struct RealFileTests {
                 #expect(rename(folder.path("next"), link) == 0)
             }
             try move(to: folder.path("local.yaml"))
-            try await withWatcher(link, pace: WatchTiming()) { _ in
+            try await withWatcher(link) { _ in
                 let version = try String(contentsOfFile: "/proc/version", encoding: .utf8)
                 try move(to: "/proc/version")
-                #expect(await reports.next() == ["polling"])
                 #expect(await reports.next() == ["applied \(version)"])
                 try folder.write("1", to: "local.yaml")
                 try move(to: folder.path("local.yaml"))
@@ -70,28 +67,6 @@ struct RealFileTests {
                 #expect(await reports.next() == ["applied 2"])
             }
         }
-    }
-
-    @Test(
-        "Changes are awaited on known local file systems only",
-        arguments: [
-            ("/etc/f", true), ("/", true), ("", true), ("/mnt/f", false), ("/mnt", false), ("/mntx/f", true),
-            ("/mnt/disk/f", true), ("/shared folder/f", false), ("/new/f", false), ("/over/f", false),
-            ("/block/f", true),
-        ]
-    )
-    func localTypes(path: String, isLocal: Bool) {
-        let mounts = """
-            22 1 0:20 / / rw,relatime shared:1 - btrfs /dev/sda1 rw
-            30 22 0:31 / /mnt rw - nfs4 server:/export rw
-            31 30 8:17 / /mnt/disk rw - ext4 /dev/sdb1 rw
-            32 22 0:40 / /shared\\040folder rw master:1 - prl_fs none rw
-            33 22 0:41 / /new rw - unheardof none rw
-            34 22 8:18 / /over rw - xfs /dev/sdc1 rw
-            35 34 0:42 / /over rw - fuse.sshfs user@host: rw
-            36 22 8:19 / /block rw - fuseblk /dev/sdd1 rw
-            """
-        #expect(LocalFileSystem.holds(path, mounts: mounts) == isLocal)
     }
 
     @Test("A file that is moved into place is applied every time")

@@ -9,9 +9,9 @@ struct WatchedClock {
     private var state: WatchState
     private var milliseconds = 0
     private(set) var journal: [String] = []
+    private(set) var looks = 0
     /// What a look shows.
     var sight: FileStatus
-    var isTold = true
     /// What is told while the next look is under way.
     var toldMeanwhile: [FileEvent] = []
     /// How readings end.
@@ -67,9 +67,10 @@ struct WatchedClock {
         while !actions.isEmpty {
             switch actions.removeFirst() {
             case .look:
+                looks += 1
                 for event in toldMeanwhile { _ = state.noticed(event, at: now) }
                 toldMeanwhile = []
-                actions += state.looked(sight, isTold: isTold, at: now)
+                actions += state.looked(sight, at: now)
             case .read(let expected):
                 journal.append("\(milliseconds) read\(expected == nil ? " on demand" : "")")
                 actions += state.finished(outcome, at: now)
