@@ -11,7 +11,6 @@ internal import HTTPDNSPrimitives
 /// one descriptor, and no thread without events.
 package final class InotifyEvents: FileEvents {
     private let instance: InotifyInstance
-    private let watch: Lock<FolderWatch>
     private let source: Lock<Source>
 
     private struct Source {
@@ -22,17 +21,13 @@ package final class InotifyEvents: FileEvents {
     /// - Parameter path: An absolute path.
     /// - Returns: nil when the system has no inotify instance left (`fs.inotify.max_user_instances`).
     package init?(_ path: String) {
-        guard let instance = InotifyInstance() else { return nil }
+        guard let instance = InotifyInstance(FolderWatch(of: path)) else { return nil }
         self.instance = instance
-        watch = Lock(FolderWatch(of: path))
         source = Lock(Source())
     }
 
     package func begin(_ handler: @escaping @Sendable (FileEvent) -> Void) {
-        instance.tell { [weak self] bytes in
-            guard let self else { return }
-            for event in watch.withLock({ $0.events(in: bytes) }) { handler(event) }
-        }
+        instance.tell(handler)
         let running = RunningSource.reading(instance.descriptor) { [instance] in
             instance.drain()
         } close: { [instance] in
@@ -41,11 +36,7 @@ package final class InotifyEvents: FileEvents {
         source.withLock { $0.readable = running }
     }
 
-    package func arm() -> Bool {
-        source.withLock { source in
-            source.hasEnded || watch.withLock { $0.arm(on: instance.descriptor) }
-        }
-    }
+    package func arm() -> Bool { instance.arm() }
 
     package func end() {
         source.withLock { source in
@@ -64,8 +55,7 @@ package final class InotifyEvents: FileEvents {
     deinit { end() }
 }
 
-/// The inotify watch of a folder, and the meaning of its events for one file in it. A value; it is changed under the lock of
-/// its owner.
+/// The inotify watch of a folder, and the meaning of its events for one file in it.
 struct FolderWatch {
     private static let goneMask = IN_DELETE_SELF | IN_MOVE_SELF
     /// Writes to a file that lost its name are not reported: its closing has no meaning for the file that has the name now.
@@ -137,30 +127,37 @@ struct FolderWatch {
     }
 }
 
-/// The descriptor of an inotify instance, and its pending events.
+/// The descriptor of an inotify instance, its watch and its pending events.
+///
+/// Its lock may be held while a file system hangs. So only the watcher's thread and the queue of the descriptor take it,
+/// once watching has begun.
 final class InotifyInstance: Sendable {
     /// Valid until the instance is closed.
     let descriptor: Int32
     /// Reading and reporting events is one step: they are reported in order. When ``drain()`` returns, they have been reported,
     /// regardless of the reading thread.
-    private let state = Lock(State())
+    private let state: Lock<State>
     private let closing = OneShot<Void>()
 
     private struct State: Sendable {
-        var tell: (@Sendable (Slice<UnsafeRawBufferPointer>) -> Void)?
+        var watch: FolderWatch
+        var tell: (@Sendable (FileEvent) -> Void)?
         var isClosed = false
     }
 
     /// - Returns: nil when the system has none left.
-    init?() {
+    init?(_ watch: FolderWatch) {
+        state = Lock(State(watch: watch))
         descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
     }
 
-    /// Sets the handler for the read bytes; it must not call back.
-    func tell(_ handler: @escaping @Sendable (Slice<UnsafeRawBufferPointer>) -> Void) {
-        state.withLock { $0.tell = handler }
-    }
+    /// Sets the handler of events; it must not call back.
+    func tell(_ handler: @escaping @Sendable (FileEvent) -> Void) { state.withLock { $0.tell = handler } }
+
+    /// Watches the folder that has the path now.
+    /// - Returns: Whether it is watched, or does not exist.
+    func arm() -> Bool { state.withLock { $0.isClosed || $0.watch.arm(on: descriptor) } }
 
     /// Reports all changes before the call, and returns after that.
     func drain() {
@@ -171,7 +168,7 @@ final class InotifyInstance: Sendable {
                     let count = read(descriptor, buffer.baseAddress, buffer.count)
                     if count < 0, errno == EINTR { continue }
                     guard count > 0 else { return }
-                    tell(UnsafeRawBufferPointer(buffer)[..<count])
+                    for event in state.watch.events(in: UnsafeRawBufferPointer(buffer)[..<count]) { tell(event) }
                 }
             }
         }
@@ -180,7 +177,7 @@ final class InotifyInstance: Sendable {
     /// Closes the descriptor, which no thread may wait on any more: its number may be reused from now on. Idempotent.
     func close() {
         let isFirst = state.withLock { state in
-            defer { state = State(tell: nil, isClosed: true) }
+            defer { (state.tell, state.isClosed) = (nil, true) }
             if !state.isClosed { closeDescriptor(descriptor) }
             return !state.isClosed
         }

@@ -87,15 +87,6 @@ package enum FileStatus: Hashable, Sendable {
         return [UInt32(S_IFREG), UInt32(S_IFDIR)].contains(stamp.mode & UInt32(S_IFMT))
     }
 
-    /// Returns whether both are the same file, with any content; or both none.
-    func isSameFile(as other: FileStatus?) -> Bool {
-        switch (self, other) {
-        case (.file(let left), .file(let right)): left.inode == right.inode && left.device == right.device
-        case (.absent, .absent): true
-        default: false
-        }
-    }
-
     /// Reads the status of `path`.
     package init(_ path: String) {
         var status = stat()
