@@ -255,6 +255,9 @@ extension HTTPDNSClient {
         /// The logger; nil means no log. The ``resolver`` uses it as well, unless it has a logger of its own. Logged as
         /// warnings are providers in quarantine, a failing store, a refused configuration file and the kill switch.
         public var logger: Logger?
+        /// The observers of the client's calls, such as a traffic monitor: see ``HTTPDNSObserver``. ``HTTPDNSClient/addObserver(_:)``
+        /// adds one later.
+        public var observers: [any HTTPDNSObserver] = []
         /// The settings of traces; nil without the package trait `Tracing`.
         var callTracing = Self.defaultTracing
         /// The file and line of trust settings; empty for settings made in code.

@@ -15,7 +15,7 @@ internal import Synchronization
 /// await HTTPDNSClientMetrics(client).run()
 /// ```
 ///
-/// Calls are exported when they end, by the records of `recordCalls`: none is missed. That happens in the tasks that end them, so
+/// Calls are exported when they end, by an observer of the client: none is missed. That happens in the tasks that end them, so
 /// the metrics of the factory must not block. Counters and states are exported at an
 /// interval and once more at the end. No label is a host name unless it is listed, and the number of series is bounded.
 ///
@@ -25,8 +25,8 @@ public final class HTTPDNSClientMetrics: Sendable {
     private let resolver: HTTPDNSResolverMetrics
     private let requests: RequestExport
     private let isRunning = Atomic(false)
-    /// The recorder of calls while there is one.
-    private let recording = Lock<HTTPDNSClient.CallRecording?>(nil)
+    /// The observation of calls while there is one.
+    private let observation = Lock<HTTPDNSClient.Observation?>(nil)
 
     /// Creates an exporter; ``run()`` starts it. Until then it costs nothing.
     /// - Parameters:
@@ -65,17 +65,17 @@ public final class HTTPDNSClientMetrics: Sendable {
             client.dropClosedConnections()
             isRunning.store(false, ordering: .releasing)
         }
-        if recording.withLock({ $0 }) == nil {
+        if observation.withLock({ $0 }) == nil {
             requests.begin()
-            let begun = client.recordCalls { [requests] in requests.add($0) }
-            recording.withLock { $0 = begun }
+            let begun = client.addObserver(requests)
+            observation.withLock { $0 = begun }
         }
         await resolver.run()
-        // After a shutdown the recorder stays: calls whose bodies were still being read end a moment later.
+        // After a shutdown the observer stays: calls whose bodies were still being read end a moment later.
         guard Task.isCancelled else { return }
-        let ended = recording.withLock { recording in
-            defer { recording = nil }
-            return recording
+        let ended = observation.withLock { observation in
+            defer { observation = nil }
+            return observation
         }
         ended?.stop()
     }

@@ -10,7 +10,7 @@ internal import HTTPTypes
 /// The export of the calls and connections of a client as metrics.
 ///
 /// Calls are exported in the tasks that end them, so that nothing waits in between and no call is missed.
-final class RequestExport: Sendable {
+final class RequestExport: HTTPDNSObserver {
     private let handles: MetricHandles
     /// The resolver of the client, which knows the route of a host.
     private let resolver: HTTPDNSResolver
@@ -32,7 +32,7 @@ final class RequestExport: Sendable {
 
     // MARK: calls
 
-    func add(_ call: HTTPDNSClient.CallRecord) {
+    func callEnded(_ call: HTTPDNSClient.CallRecord) {
         for hop in call.hops { add(hop, of: call) }
         if call.retries > 0 { handles.add(call.retries, to: .retries) }
         if call.redirects > 0 { handles.add(call.redirects, to: .redirects) }

@@ -11,17 +11,18 @@ internal import HTTPDNSPrimitives
 /// monitor.start(on: client)
 /// ```
 ///
-/// It can be started and stopped at any time, and changes nothing else: interceptors, stubs, caches and other recorders stay.
+/// `configuration.observers` of a client takes a monitor too, for all calls of the client. Such a monitor is not started on that
+/// client as well, which would count its calls twice. It can be started and stopped at any time, and changes nothing else: interceptors, stubs, caches and other recorders stay.
 /// A client without a monitor has no cost. A call is recorded when it begins after the start and ends before the stop; it
 /// ends with its response body.
 ///
 /// The record of a call is made, and its secrets are redacted (`HTTPDNSClient.Redaction`), in the task that ends the call, before that
 /// task gets the end of the body. Until then the start of the body is in memory as it was read. Releasing the monitor stops it.
 public final class HTTPDNSTrafficMonitor: Sendable {
-    /// A client, and the recording of its calls. The monitor does not own the client.
+    /// A client, and the observation of its calls. The monitor does not own the client.
     private struct WatchedClient {
         weak var client: HTTPDNSClient?
-        let recording: HTTPDNSClient.CallRecording
+        let observation: HTTPDNSClient.Observation
     }
 
     /// The settings.
@@ -42,7 +43,7 @@ public final class HTTPDNSTrafficMonitor: Sendable {
     /// - Parameters:
     ///   - time: The clock for the age of records.
     ///   - clock: The clock for the times of calls.
-    package convenience init(_ settings: Settings, time: any TimeSource, clock: WallClock)
+    convenience init(_ settings: Settings, time: any TimeSource, clock: WallClock)
         throws(HTTPDNSClientError)
     {
         try settings.check()
@@ -59,50 +60,40 @@ public final class HTTPDNSTrafficMonitor: Sendable {
     /// Starts recording the calls of a client that begin from now on. A second start does nothing.
     public func start(on client: HTTPDNSClient) {
         // A client that is read may be at its last reference by then: it is released after the lock.
-        let (released, living) = watched.withLock { watched -> ([HTTPDNSClient.CallRecording], [HTTPDNSClient]) in
+        let (released, living) = watched.withLock { watched -> ([HTTPDNSClient.Observation], [HTTPDNSClient]) in
             let clients = watched.map(\.client)
-            let released = zip(watched, clients).filter { $1 == nil }.map(\.0.recording)
+            let released = zip(watched, clients).filter { $1 == nil }.map(\.0.observation)
             watched = zip(watched, clients).filter { $1 != nil }.map(\.0)
             let living = clients.compactMap(\.self)
             guard !living.contains(where: { $0 === client }) else { return (released, living) }
-            let lost = { @Sendable [settings] in
-                let counts = [
-                    "file": settings.files?.counters.dropped, "export": settings.exporter?.counters.dropped,
-                ]
-                return counts.compactMapValues(\.self)
-            }
-            let recording = client.recordCalls(bodyLimit: settings.responseBodyLimit.bytes, lost: lost) {
-                [keeper, resolver = client.resolver] call, details in
-                keeper.take(call, details, resolver)
-            }
-            watched.append(WatchedClient(client: client, recording: recording))
+            watched.append(WatchedClient(client: client, observation: client.addObserver(keeper)))
             return (released, living)
         }
         withExtendedLifetime(living) {}
-        for recording in released { recording.stop() }
+        for observation in released { observation.stop() }
     }
 
     /// Stops recording the calls of a client: those that end later are not recorded. A call that ends at the same time may be
     /// recorded after this. Records and counters stay. A second stop does nothing.
     public func stop(on client: HTTPDNSClient) {
-        let (recordings, clients) = watched.withLock {
-            watched -> ([HTTPDNSClient.CallRecording], [HTTPDNSClient?]) in
+        let (observations, clients) = watched.withLock {
+            watched -> ([HTTPDNSClient.Observation], [HTTPDNSClient?]) in
             let clients = watched.map(\.client)
-            let stopped = zip(watched, clients).filter { $1 === client }.map(\.0.recording)
+            let stopped = zip(watched, clients).filter { $1 === client }.map(\.0.observation)
             watched = zip(watched, clients).filter { $1 !== client }.map(\.0)
             return (stopped, clients)
         }
         withExtendedLifetime(clients) {}
-        for recording in recordings { recording.stop() }
+        for observation in observations { observation.stop() }
     }
 
     /// Stops recording the calls of all clients, as ``stop(on:)`` does.
     public func stop() {
-        let recordings = watched.withLock { watched in
+        let observations = watched.withLock { watched in
             defer { watched = [] }
-            return watched.map(\.recording)
+            return watched.map(\.observation)
         }
-        for recording in recordings { recording.stop() }
+        for observation in observations { observation.stop() }
     }
 
     /// Whether the monitor records the calls of a client.
@@ -123,4 +114,12 @@ public final class HTTPDNSTrafficMonitor: Sendable {
 
     /// Removes all records from memory. The counters stay.
     public func removeAllRecords() { keeper.removeAllRecords() }
+}
+
+extension HTTPDNSTrafficMonitor: HTTPDNSObserver, DetailedObserver {
+    package var bodyLimit: Int? { keeper.bodyLimit }
+    package var lost: [String: Int] { keeper.lost }
+
+    /// Counts a call and stores its record. Clients whose settings name the monitor call it.
+    public func callEnded(_ call: HTTPDNSClient.CallRecord) { keeper.callEnded(call) }
 }

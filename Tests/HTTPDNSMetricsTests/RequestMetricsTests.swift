@@ -125,7 +125,7 @@ struct RequestMetricsTests {
         add { $0.isMerged = true }
         add { ($0.cacheSource, $0.isAnsweredInProcess) = (.hit, true) }
         add { $0.cacheSource = .miss }
-        export.add(call)
+        export.callEnded(call)
         #expect(measured.count("httpdns.request.hedges") == 1 && measured.count("httpdns.request.merged") == 1)
         for source in ["hit", "miss"] { #expect(measured.count("httpdns.response_cache.responses", source) == 1) }
         #expect(measured.durations(Self.duration) == ["GET none 200": [0.005, 0.005]])
@@ -195,7 +195,7 @@ struct RequestMetricsTests {
             (hop.status, hop.duration) = (HTTPResponse.Status(code: status), .zero)
             call.hops.append(hop)
         }
-        export.add(call)
+        export.callEnded(call)
         #expect(
             measured.counts(Self.duration) == [
                 "GET none _OTHER": 1, "GET none 100": 1, "GET none 599 599": 1, "GET none _OTHER _OTHER": 2,
@@ -216,7 +216,7 @@ struct RequestMetricsTests {
             (hop.cancellation, hop.isUnsent) = (.milliseconds(5), isUnsent)
             call.hops.append(hop)
         }
-        export.add(call)
+        export.callEnded(call)
         #expect(measured.durations(Self.duration) == ["GET none canceled": [0.005]])
         try await measured.end()
     }

@@ -2,41 +2,53 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 package import HTTPDNSCore
+package import HTTPDNSCurl
 package import HTTPDNSPrimitives
 package import HTTPTypes
 
-/// The parts of a call that its record leaves out, because they may have secrets: requests, response heads and bodies.
+/// The parts of a call that may have secrets: requests, response heads and bodies.
 ///
-/// Only recorders of this package get them, see ``HTTPDNSClient/recordCalls(bodyLimit:_:)``. Such a recorder redacts them before
-/// it stores or prints anything.
-package struct CallDetails: Sendable {
+/// Only observers of this package get them, see ``DetailedObserver``. Such an observer redacts them before it stores or prints
+/// anything. A reflection of a record shows none of them.
+package final class CallDetails: Sendable, CustomReflectable {
     /// The details of one hop of ``HTTPDNSClient/CallRecord/hops``.
     package struct Hop: Sendable {
         /// The request as it was sent.
-        package var request: SentRequest
+        package let request: SentRequest
         /// The response head as the steps inside the call returned it; nil without a response.
-        package var response: HTTPResponse?
+        package internal(set) var response: HTTPResponse?
         /// The rewritten request with the addresses of the last attempts; nil for a hop that was not rewritten.
-        package var rewritten: HTTPDNSRewriter.RewrittenRequest?
-        /// The source of the addresses; nil for a hop that was not resolved.
-        package var source: HTTPDNSResolver.Resolution.Source?
-        /// The addresses and ports in the order of the attempts: that of the transport once it has begun.
-        package var addresses: [HTTPDNSEndpoint]
-        /// The address and port of this machine on the connection; nil for a hop without one.
-        package var localEndpoint: HTTPDNSEndpoint?
-        /// The connection of the last attempt; nil when no connection was made or found.
-        package var connection: Connection?
-    }
+        package internal(set) var rewritten: HTTPDNSRewriter.RewrittenRequest?
+        /// The addresses that were resolved last, and their source; nil for a hop that was not resolved.
+        var resolved: (source: HTTPDNSResolver.Resolution.Source, addresses: [HTTPDNSEndpoint])?
+        /// The notes of the transfers that it led to.
+        var notes: [TransferNotes] = []
 
-    /// A connection that a hop used, also one without a response.
-    package struct Connection: Sendable {
-        package var endpoint: HTTPDNSEndpoint
-        /// Whether it had been used before.
-        package var isReused: Bool
-        /// The result of the TLS handshake; nil in clear text.
-        package var tls: HTTPDNSClient.Exchange.TLSParameters?
-        /// The certificates of the server, if they are kept.
-        package var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate]
+        init(_ request: HTTPDNSClient.Request) { self.request = SentRequest(request) }
+
+        /// The attempts at endpoints of all transfers.
+        var attempts: [TransferNotes.Attempt] { notes.flatMap(\.attempts) }
+        /// The attempt that got the response, or the last one.
+        var lastAttempt: TransferNotes.Attempt? {
+            let attempts = attempts
+            return attempts.last { $0.responseHeadBytes > 0 } ?? attempts.last
+        }
+
+        /// The source of the addresses; nil for a hop that was not resolved.
+        package var source: HTTPDNSResolver.Resolution.Source? { resolved?.source }
+        /// The addresses and ports in the order of the attempts: that of the transport once it has begun.
+        package var addresses: [HTTPDNSEndpoint] {
+            let given = resolved?.addresses ?? []
+            let order = notes.last?.endpointsInOrder ?? []
+            // The order of a proxy's own addresses is another one.
+            return !order.isEmpty && order.allSatisfy(given.contains) ? order : given
+        }
+        /// The address and port of this machine on the connection; nil for a hop without one.
+        package var localEndpoint: HTTPDNSEndpoint? { lastAttempt?.localEndpoint }
+        /// The last attempt that had a connection, also one without a response; nil when no connection was made or found.
+        package var connection: TransferNotes.Attempt? {
+            attempts.last { $0.sentAt != nil || ![.connect, .queue].contains($0.phase) }
+        }
     }
 
     /// The parts of a request of a hop. A copy of a whole request would cost four times as much.
@@ -60,15 +72,31 @@ package struct CallDetails: Sendable {
     }
 
     /// The caller's request.
-    package var request: HTTPDNSClient.Request
+    package let request: HTTPDNSClient.Request
+    /// The resolver of the client, which knows the routes of hosts; nil in tests.
+    package let resolver: HTTPDNSResolver?
     /// The details of the hops, in the order of the record.
-    package var hops: [Hop] = []
+    package let hops: [Hop]
     /// The response head that the caller got; nil when there was none.
-    package var response: HTTPResponse?
-    /// The first bytes of the body that the caller read, at most as many as the recorders ask for.
-    package var bodyStart: [UInt8] = []
+    package let response: HTTPResponse?
+    /// The first bytes of the body that the caller read, at most as many as the observers ask for.
+    package let bodyStart: [UInt8]
 
-    init(request: HTTPDNSClient.Request) { self.request = request }
+    init(
+        _ request: HTTPDNSClient.Request,
+        _ resolver: HTTPDNSResolver?,
+        _ hops: [Hop],
+        _ response: HTTPResponse?,
+        bodyStart: [UInt8]
+    ) {
+        self.request = request
+        self.resolver = resolver
+        self.hops = hops
+        self.response = response
+        self.bodyStart = bodyStart
+    }
+
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension HTTPDNSClient.Request.Body {

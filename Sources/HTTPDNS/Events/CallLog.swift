@@ -6,70 +6,71 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// The log of one observed call: it makes the events and the record of the call from what the pipeline notes.
+/// The log of one observed call: it makes the events and the record of the call from the facts that the pipeline notes.
 ///
 /// A value, whose methods add to the events that ``takeEvents()`` returns. After the end it makes none.
 struct CallLog: Sendable {
     typealias Event = HTTPDNSClient.RequestEvent
     typealias Hop = HTTPDNSClient.CallRecord.Hop
 
-    /// The end of a call.
-    enum End {
-        /// The body was read to its end.
-        case whole(decoded: Int64?)
-        /// The response was released before that, perhaps by a task that is canceled.
-        /// - Parameter isAsReceived: Whether the bytes that were read are those on the wire.
-        case released(isCanceled: Bool, isAsReceived: Bool)
-        /// The call or its body failed or was canceled.
-        case failed(any Error)
+    /// One sending of a hop, or a hop without any.
+    private struct Sending {
+        var hop: Hop
+        var details: CallDetails.Hop
+        /// The number of transfers whose connections have made events.
+        var reported = 0
     }
 
-    private struct OpenHop {
-        let number: Int
-        let request: RequestFacts
-        let start: MonotonicTime
-        /// The parts of the request for recorders; nil without details.
-        let sent: CallDetails.SentRequest?
+    /// The parts of the details that are not of a hop.
+    private struct Details {
+        let request: HTTPDNSClient.Request
+        let resolver: HTTPDNSResolver?
+        /// The most bytes of the response body.
+        let bodyLimit: Int
+        var response: HTTPResponse?
+        var bodyStart: [UInt8] = []
     }
 
     /// The number of sendings that are kept at each end.
     private static let kept = HTTPDNSClientError.AttemptTrail.kept
+    /// The request of a sending without details, whose body would otherwise be in memory for as long as the response.
+    private static let unknown = HTTPDNSClient.Request(url: "")
 
-    private let makesEvents: Bool
+    /// The kinds of the events that are made; nil for all.
+    private let kinds: Set<Event.Kind>?
     private var events: [Event] = []
     private var record: HTTPDNSClient.CallRecord
     /// The first and the last sendings; ``HTTPDNSClient/CallRecord/hopsLeftOut`` counts those between them.
     private var sendings: [Sending] = []
-    private var openHops: [OpenHop] = []
+    /// The hops that have begun and not ended.
+    private var openHops: [Sending] = []
     /// The number of the latest hop.
     private var hop = 0
     private var lastTime: MonotonicTime
     /// The URL of the latest request, and its text in the record: mostly the next step has the same one.
-    private var lastRequest: (url: String, text: String)
+    private var lastURL: (url: String, text: String)
     private var isEnded = false
-    /// The parts that may have secrets, for recorders that get them; nil without such a recorder. They are whole at the end.
-    private var details: CallDetails?
-    /// The most bytes of the response body in the details.
-    private let bodyLimit: Int
+    /// The parts that may have secrets, for observers that get them; nil without such an observer.
+    private var details: Details?
 
     /// - Parameters:
     ///   - start: The start of the call.
-    ///   - makesEvents: Whether there is a subscriber; otherwise the log makes the record only.
+    ///   - kinds: The kinds of the events that are made; nil for all.
     ///   - bodyLimit: The most bytes of the response body in the details; nil for no details.
+    ///   - resolver: The resolver of the client, for the details.
     init(
         _ id: UInt64,
         _ request: HTTPDNSClient.Request,
         at start: MonotonicTime,
-        makesEvents: Bool,
-        bodyLimit: Int? = nil
+        making kinds: Set<Event.Kind>? = [],
+        bodyLimit: Int? = nil,
+        resolver: HTTPDNSResolver? = nil
     ) {
-        details = bodyLimit == nil ? nil : CallDetails(request: request)
-        self.bodyLimit = bodyLimit ?? 0
-        let facts = RequestFacts(request)
-        lastRequest = (request.url, facts.url)
-        record = HTTPDNSClient.CallRecord(callID: id, method: facts.method, url: facts.url, start: start)
+        details = bodyLimit.map { Details(request: request, resolver: resolver, bodyLimit: $0) }
+        lastURL = (request.url, CallLog.text(ofURL: request.url))
+        record = HTTPDNSClient.CallRecord(callID: id, method: request.method, url: lastURL.text, start: start)
         lastTime = start
-        self.makesEvents = makesEvents
+        self.kinds = kinds
     }
 
     /// Returns the events since the last call.
@@ -85,7 +86,7 @@ struct CallLog: Sendable {
         at time: MonotonicTime,
         _ complete: (inout Event) -> Void = { _ in }
     ) {
-        guard makesEvents else { return }
+        guard kinds?.contains(kind) ?? true else { return }
         // What the loop has timed may be older than an event of the pipeline.
         lastTime = max(lastTime, time)
         var event = Event(kind, callID: record.callID, hop: number ?? hop, at: lastTime)
@@ -93,73 +94,123 @@ struct CallLog: Sendable {
         events.append(event)
     }
 
-    private mutating func facts(of request: HTTPDNSClient.Request) -> RequestFacts {
-        guard request.url != lastRequest.url else {
-            return RequestFacts(method: request.method, url: lastRequest.text)
-        }
-        let facts = RequestFacts(request)
-        lastRequest = (request.url, facts.url)
-        return facts
+    /// Returns a URL as it may be kept.
+    private mutating func text(of url: String) -> String {
+        if url != lastURL.url { lastURL = (url, CallLog.text(ofURL: url)) }
+        return lastURL.text
     }
 
-    private func sent(_ request: HTTPDNSClient.Request) -> CallDetails.SentRequest? {
-        details == nil ? nil : CallDetails.SentRequest(request)
+    private static func text(ofURL text: String) -> String {
+        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(text) else { return URLText.forErrors(text) }
+        return "\(url.scheme)://\(url.authority)\(Redactor.standard.path(String(url.target.prefix { $0 != "?" })))"
+            .escaped(limit: 120)
     }
 
-    mutating func begin() {
-        add(.started, at: record.start) { [record] event in
-            event.method = record.method
-            event.url = record.url
+    private mutating func sending(_ number: Int, _ request: HTTPDNSClient.Request, at start: MonotonicTime) -> Sending {
+        Sending(
+            hop: Hop(number: number, method: request.method, url: text(of: request.url), start: start),
+            details: CallDetails.Hop(details == nil ? CallLog.unknown : request)
+        )
+    }
+
+    /// Notes a fact. The numbers of sendings are those of ``beginSending(_:_:at:)``.
+    /// - Returns: The record of a call that ends.
+    mutating func note(_ fact: CallFact, at now: MonotonicTime) -> HTTPDNSClient.CallRecord? {
+        guard !isEnded else { return nil }
+        switch fact {
+        case .began:
+            add(.started, at: record.start) { [record] event in (event.method, event.url) = (record.method, record.url)
+            }
+        case .hopBegan(let number, let request):
+            hop = number
+            openHops.append(sending(number, request, at: now))
+        case .hopEnded(let number, let outcome): endHop(number, outcome, at: now)
+        case .lookedUp: break
+        case .resolved(let sending, let rewritten): noteResolved(sending, rewritten, at: now)
+        case .waited(let sending, let start):
+            guard let index = index(of: sending) else { break }
+            sendings[index].hop.queueWait = (sendings[index].hop.queueWait ?? .zero) + (now - start)
+        case .transferBegan(let sending, let notes):
+            guard let index = index(of: sending) else { break }
+            reportConnections(of: index)
+            sendings[index].details.notes.append(notes)
+        case .requestBody(let sending, let progress):
+            guard let index = index(of: sending) else { break }
+            add(.requestBodyProgress, hop: sendings[index].hop.number, at: now) { $0.progress = progress }
+        case .head(let sending, let exchange): noteHead(sending, exchange, at: now)
+        case .failed(let sending, let error):
+            guard let index = index(of: sending) else { break }
+            reportConnections(of: index)
+            sendings[index].hop.note(error, at: now)
+        case .merged(let number, let request, let response, let start):
+            noteMerged(number, request, response, since: start, at: now)
+        case .redirected(let status, let next):
+            record.redirects += 1
+            let url = text(of: next.url)
+            add(.redirect, at: now) { event in (event.status, event.method, event.url) = (status, next.method, url) }
+        case .retried(let outcome, let delay):
+            record.retries += 1
+            add(.retry, at: now) { event in
+                event.delay = delay
+                switch outcome {
+                case .success(let response): event.status = response.status
+                case .failure(let error): event.error = error as? HTTPDNSClientError
+                }
+            }
+        case .answered(let response): noteResponse(response, at: now)
+        case .bodyRead(let bytes, let body, let chunk):
+            if let count = details?.bodyStart.count, let limit = details?.bodyLimit, count < limit {
+                details?.bodyStart += chunk.prefix(limit - count)
+            }
+            record.bodyBytes = bytes
+            add(.bodyProgress, at: now) { event in
+                event.progress = HTTPDNSClient.Progress(bytes: bytes, total: body.declaredLength, isComplete: false)
+            }
+        case .ended(let end): return self.end(end, at: now)
         }
+        return nil
     }
 
     // MARK: hops
 
-    mutating func beginHop(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) {
-        guard !isEnded else { return }
-        hop = number
-        openHops.append(OpenHop(number: number, request: facts(of: request), start: now, sent: sent(request)))
-    }
-
-    /// - Parameters:
-    ///   - outcome: The status of the response, or the error of the hop.
-    ///   - source: The part that the response cache took in the response.
-    ///   - head: The response head, for details.
-    mutating func endHop(
+    private mutating func endHop(
         _ number: Int,
-        _ outcome: Result<HTTPResponse.Status, any Error>,
-        _ source: HTTPDNSClient.CacheSource?,
-        _ head: HTTPResponse? = nil,
+        _ outcome: Result<HTTPDNSClient.Response, any Error>,
         at now: MonotonicTime
     ) {
-        guard !isEnded, let index = openHops.firstIndex(where: { $0.number == number }) else { return }
-        let open = openHops.remove(at: index)
+        guard let index = openHops.firstIndex(where: { $0.hop.number == number }) else { return }
+        var open = openHops.remove(at: index)
         switch outcome {
-        case .success(let status):
+        case .success(let response):
+            let source = response.cacheSource
             // By index: a sending in a closure's parameter would be a copy of it.
             if let index = sendings.indices.last(where: { index in
                 sendings[index].hop.number == number && sendings[index].hop.status != nil
             }) {
-                sendings[index].response = head
+                sendings[index].details.response = keptHead(of: response)
                 // The cache has answered with a stored response instead of that of the server.
                 guard let source, source != .miss else { return }
                 sendings[index].hop.cacheSource = source
-                return addHeadInProcess(status, source, hop: number, at: now)
+                return addHeadInProcess(response.status, source, hop: number, at: now)
             }
-            var hop = hop(of: open)
-            hop.duration = now - open.start
-            hop.isAnsweredInProcess = true
-            hop.status = status
-            hop.cacheSource = source
-            append(Sending(hop: hop, request: open.sent, response: head))
-            addHeadInProcess(status, source, hop: number, at: now)
+            open.hop.duration = now - open.hop.start
+            open.hop.isAnsweredInProcess = true
+            open.hop.status = response.status
+            open.hop.cacheSource = source
+            open.details.response = keptHead(of: response)
+            append(open)
+            addHeadInProcess(response.status, source, hop: number, at: now)
         case .failure(let error):
             guard !sendings.contains(where: { $0.hop.number == number }) else { return }
-            var hop = hop(of: open)
-            hop.isUnsent = true
-            CallLog.note(error, in: &hop, at: now)
-            append(Sending(hop: hop, request: open.sent))
+            open.hop.isUnsent = true
+            open.hop.note(error, at: now)
+            append(open)
         }
+    }
+
+    /// Returns the head of a response for the details. Its fields are read on demand: nearly no observer wants them.
+    private func keptHead(of response: HTTPDNSClient.Response) -> HTTPResponse? {
+        details == nil ? nil : response.head
     }
 
     /// Adds a sending, in bounded memory: a call that waits for the network for an hour has tens of thousands.
@@ -174,16 +225,11 @@ struct CallLog: Sendable {
         return sendings.count - 1 + record.hopsLeftOut
     }
 
-    /// Returns the index of a sending by its number; nil when it is left out, and after the end of the call.
+    /// Returns the index of a sending by its number; nil when it is left out.
     private func index(of sending: Int) -> Int? {
-        guard !isEnded else { return nil }
         guard sending >= CallLog.kept else { return sending }
         let index = sending - record.hopsLeftOut
         return index >= CallLog.kept ? index : nil
-    }
-
-    private func hop(of open: OpenHop) -> Hop {
-        Hop(number: open.number, method: open.request.method, url: open.request.url, start: open.start)
     }
 
     private mutating func addHeadInProcess(
@@ -199,56 +245,35 @@ struct CallLog: Sendable {
         }
     }
 
-    private static func note(_ error: any Error, in hop: inout Hop, at now: MonotonicTime) {
-        guard !(error is CancellationError) else { return hop.cancellation = now - hop.start }
-        let error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
-        hop.duration = now - hop.start
-        hop.error = error
-        hop.attempts = error.attempts
-    }
-
-    /// - Returns: The number of the sending, for the functions below.
+    /// Begins a sending of a hop.
+    /// - Returns: Its number, for the facts about it.
     mutating func beginSending(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) -> Int {
-        let facts = facts(of: request)
-        let hop = Hop(number: number, method: facts.method, url: facts.url, start: now)
-        return append(Sending(hop: hop, request: sent(request)))
+        append(sending(number, request, at: now))
     }
 
-    mutating func noteResolved(_ sending: Int, _ rewritten: HTTPDNSRewriter.RewrittenRequest, at now: MonotonicTime) {
+    private mutating func noteResolved(
+        _ sending: Int,
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
+        at now: MonotonicTime
+    ) {
         guard let index = index(of: sending) else { return }
         reportConnections(of: index)
         sendings[index].hop.host = rewritten.content.url.host
         sendings[index].hop.port = rewritten.content.url.port
         // The system resolver's addresses after a fallback have no route.
         if let route = rewritten.resolution.route { sendings[index].hop.route = route.pattern.description }
-        if details != nil { sendings[index].rewritten = rewritten }
-        guard !rewritten.isUnresolved, sendings[index].addresses != rewritten.addresses else { return }
-        sendings[index].addresses = rewritten.addresses
-        sendings[index].source = rewritten.source
+        sendings[index].details.rewritten = rewritten
+        guard !rewritten.isUnresolved, sendings[index].details.resolved?.addresses != rewritten.addresses else {
+            return
+        }
+        sendings[index].details.resolved = (rewritten.source, rewritten.addresses)
         add(.resolved, hop: sendings[index].hop.number, at: now) { event in
             event.source = rewritten.source
             event.addresses = rewritten.addresses
         }
     }
 
-    /// Notes a wait for a connection.
-    mutating func noteWait(_ sending: Int, _ duration: Duration) {
-        guard let index = index(of: sending) else { return }
-        sendings[index].hop.queueWait = (sendings[index].hop.queueWait ?? .zero) + duration
-    }
-
-    mutating func beginTransfer(_ sending: Int, _ notes: TransferNotes, at now: MonotonicTime) {
-        guard let index = index(of: sending) else { return }
-        reportConnections(of: index)
-        sendings[index].notes.append(notes)
-    }
-
-    mutating func noteRequestBody(_ sending: Int, _ progress: HTTPDNSClient.Progress, at now: MonotonicTime) {
-        guard let index = index(of: sending) else { return }
-        add(.requestBodyProgress, hop: sendings[index].hop.number, at: now) { $0.progress = progress }
-    }
-
-    mutating func noteHead(_ sending: Int, _ exchange: HTTPDNSClient.Exchange, at now: MonotonicTime) {
+    private mutating func noteHead(_ sending: Int, _ exchange: HTTPDNSClient.Exchange, at now: MonotonicTime) {
         guard let index = index(of: sending) else { return }
         if !reportConnections(of: index) { reportConnections(of: exchange, index, at: now) }
         sendings[index].hop.duration = now - sendings[index].hop.start
@@ -260,35 +285,26 @@ struct CallLog: Sendable {
         }
     }
 
-    mutating func noteFailure(_ sending: Int, _ error: any Error, at now: MonotonicTime) {
-        guard let index = index(of: sending) else { return }
-        reportConnections(of: index)
-        CallLog.note(error, in: &sendings[index].hop, at: now)
-    }
-
     /// Adds a hop for the response to the request of another call. It has none of that call's attempts, times and bytes.
-    /// - Parameter head: The response head, for details.
-    mutating func noteMerged(
+    private mutating func noteMerged(
         _ number: Int,
         _ request: HTTPDNSClient.Request,
         _ response: HTTPDNSClient.Response,
-        _ head: HTTPResponse? = nil,
         since start: MonotonicTime,
         at now: MonotonicTime
     ) {
-        guard !isEnded else { return }
         hop = number
-        let facts = facts(of: request)
         let exchange = response.lastExchange
-        var hop = Hop(number: number, method: facts.method, url: facts.url, start: start)
-        hop.duration = now - start
-        hop.isMerged = true
-        hop.isAnsweredInProcess = exchange == nil
-        hop.destination = exchange.map { HTTPDNSClient.Response.Destination($0, $0.cacheSource) }
-        hop.version = exchange?.version
-        hop.tls = exchange?.tls
-        hop.status = response.status
-        append(Sending(hop: hop, request: sent(request), response: head))
+        var merged = sending(number, request, at: start)
+        merged.hop.duration = now - start
+        merged.hop.isMerged = true
+        merged.hop.isAnsweredInProcess = exchange == nil
+        merged.hop.destination = exchange.map { HTTPDNSClient.Response.Destination($0, $0.cacheSource) }
+        merged.hop.version = exchange?.version
+        merged.hop.tls = exchange?.tls
+        merged.hop.status = response.status
+        merged.details.response = keptHead(of: response)
+        append(merged)
         add(.responseHead, at: now) { event in
             event.status = response.status
             event.isMerged = true
@@ -304,8 +320,8 @@ struct CallLog: Sendable {
     @discardableResult
     private mutating func reportConnections(of index: Int) -> Bool {
         var hasNotes = false
-        while sendings[index].reported < sendings[index].notes.count {
-            let attempts = sendings[index].notes[sendings[index].reported].attempts
+        while sendings[index].reported < sendings[index].details.notes.count {
+            let attempts = sendings[index].details.notes[sendings[index].reported].attempts
             sendings[index].reported += 1
             hasNotes = !attempts.isEmpty
             let events = attempts.flatMap(CallLog.connectionEvents).enumerated()
@@ -354,83 +370,28 @@ struct CallLog: Sendable {
         }
     }
 
-    // MARK: between hops
-
-    mutating func noteRedirect(
-        _ status: HTTPResponse.Status,
-        to next: HTTPDNSClient.Request,
-        at now: MonotonicTime
-    ) {
-        guard !isEnded else { return }
-        record.redirects += 1
-        let facts = facts(of: next)
-        add(.redirect, at: now) { event in
-            event.status = status
-            event.method = facts.method
-            event.url = facts.url
-        }
-    }
-
-    mutating func noteRetry(
-        after outcome: Result<HTTPResponse.Status, any Error>,
-        in delay: Duration,
-        at now: MonotonicTime
-    ) {
-        guard !isEnded else { return }
-        record.retries += 1
-        add(.retry, at: now) { event in
-            event.delay = delay
-            switch outcome {
-            case .success(let status): event.status = status
-            case .failure(let error): event.error = error as? HTTPDNSClientError
-            }
-        }
-    }
-
     // MARK: the end
 
-    /// Notes the response that the caller gets.
-    /// - Parameter head: The head of it, for details.
-    mutating func noteResponse(_ status: HTTPResponse.Status, _ head: HTTPResponse? = nil, at now: MonotonicTime) {
-        guard !isEnded else { return }
+    private mutating func noteResponse(_ response: HTTPDNSClient.Response, at now: MonotonicTime) {
+        let head = keptHead(of: response)
         details?.response = head
         record.timeToHead = now - record.start
-        record.status = status
+        record.status = response.status
         // An application interceptor has answered: the call has no hop.
         guard sendings.isEmpty else { return }
         var hop = Hop(method: record.method, url: record.url, start: record.start)
         hop.duration = record.timeToHead
         hop.isAnsweredInProcess = true
-        hop.status = status
-        append(Sending(hop: hop, request: details.map { CallDetails.SentRequest($0.request) }, response: head))
-        addHeadInProcess(status, nil, hop: 0, at: now)
-    }
-
-    /// - Parameters:
-    ///   - bytes: The number of bytes that were read.
-    ///   - total: The number of bytes of the whole body. It is read from the head for each event.
-    ///   - chunk: The bytes that were read last, for details.
-    mutating func noteBody(
-        _ bytes: Int64,
-        of total: @autoclosure () -> Int64?,
-        _ chunk: [UInt8] = [],
-        at now: MonotonicTime
-    ) {
-        guard !isEnded else { return }
-        if let count = details?.bodyStart.count, count < bodyLimit {
-            let start = chunk.prefix(bodyLimit - count)
-            details?.bodyStart += start
-        }
-        record.bodyBytes = bytes
-        add(.bodyProgress, at: now) { event in
-            event.progress = HTTPDNSClient.Progress(bytes: bytes, total: total(), isComplete: false)
-        }
+        hop.status = response.status
+        var answered = Sending(hop: hop, details: CallDetails.Hop(details?.request ?? CallLog.unknown))
+        answered.details.response = head
+        append(answered)
+        addHeadInProcess(response.status, nil, hop: 0, at: now)
     }
 
     /// Ends the call.
-    /// - Returns: The record; nil when the call had ended before.
-    mutating func end(_ end: End, at now: MonotonicTime) -> HTTPDNSClient.CallRecord? {
-        guard !isEnded else { return nil }
+    /// - Returns: The record.
+    private mutating func end(_ end: CallFact.End, at now: MonotonicTime) -> HTTPDNSClient.CallRecord {
         var (decoded, readBytes): (Int64?, Int64) = (nil, 0)
         switch end {
         case .whole(let bytes):
@@ -450,7 +411,7 @@ struct CallLog: Sendable {
             [record] in $0.error = record.error
         }
         isEnded = true
-        for index in sendings.indices { sendings[index].addBytes() }
+        for index in sendings.indices { sendings[index].hop.addBytes(of: sendings[index].details) }
         if let last = sendings.indices.last {
             sendings[last].hop.decodedBodyBytes = decoded
             if let noted = sendings[last].hop.responseBodyBytes {
@@ -458,26 +419,48 @@ struct CallLog: Sendable {
             }
         }
         record.hops = sendings.map(\.hop)
-        if let request = details?.request {
-            let whole = CallDetails.SentRequest(request)
-            details?.hops = sendings.indices.map { index in
-                CallDetails.Hop(
-                    request: sendings[index].request ?? whole,
-                    response: sendings[index].response,
-                    rewritten: sendings[index].rewritten,
-                    source: sendings[index].source,
-                    addresses: sendings[index].addressesInOrder,
-                    localEndpoint: sendings[index].localEndpoint,
-                    connection: sendings[index].connection
-                )
-            }
+        record.details = details.map { details in
+            CallDetails(
+                details.request,
+                details.resolver,
+                sendings.map(\.details),
+                details.response,
+                bodyStart: details.bodyStart
+            )
         }
         return record
     }
+}
 
-    /// Returns the details of a call that has ended, for the first time.
-    mutating func takeDetails() -> CallDetails? {
-        defer { details = nil }
-        return details
+extension HTTPDNSClient.CallRecord.Hop {
+    fileprivate mutating func take(_ exchange: HTTPDNSClient.Exchange) {
+        destination = HTTPDNSClient.Response.Destination(exchange, exchange.cacheSource)
+        attempts = exchange.failedAttempts
+        status = exchange.status
+        cacheSource = exchange.cacheSource
+        version = exchange.version
+        tls = exchange.tls
+        resolve = exchange.resolve
+        timings = exchange.timings
+        isHedged = exchange.isHedged
+    }
+
+    fileprivate mutating func note(_ error: any Error, at now: MonotonicTime) {
+        guard !(error is CancellationError) else { return cancellation = now - start }
+        let error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
+        duration = now - start
+        self.error = error
+        attempts = error.attempts
+    }
+
+    /// Adds the bytes and times that the loop has noted.
+    fileprivate mutating func addBytes(of details: CallDetails.Hop) {
+        let attempts = details.attempts
+        guard !attempts.isEmpty else { return }
+        requestHeadBytes = attempts.reduce(0) { $0 + Int64($1.requestHeadBytes) }
+        requestBodyBytes = attempts.reduce(0) { $0 + Int64($1.requestBodyBytes) }
+        responseHeadBytes = attempts.reduce(0) { $0 + Int64($1.responseHeadBytes) }
+        responseBodyBytes = attempts.reduce(0) { $0 + Int64($1.responseBodyBytes) }
+        if let last = details.lastAttempt { timings = last.timings }
     }
 }

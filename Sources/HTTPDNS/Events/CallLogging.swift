@@ -16,10 +16,10 @@ extension HTTPDNSClient {
     /// OpenTelemetry's semantic conventions. The facts of a request are those of the last hop. A line has no header field and
     /// no body, and a URL in it has no user information, query and fragment.
     ///
-    /// The logger is called in the task that ends the call, see ``recordCalls(_:)``. With a higher log level nothing is logged.
+    /// The logger is called in the task that ends the call, see ``HTTPDNSObserver/callEnded(_:)``. With a higher log level nothing is logged.
     /// - Returns: The handle that stops the log.
     @discardableResult
-    public func logCalls(to logger: Logger) -> CallRecording {
+    public func logCalls(to logger: Logger) -> Observation {
         recordCalls { call in
             guard logger.logLevel <= .info else { return }
             logger.info("call ended", metadata: call.metadata)

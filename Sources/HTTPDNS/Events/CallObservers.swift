@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// The recorders and subscribers of a client, the observers of its requests, and the tracer of its calls.
+/// The observers of a client's calls: those that were added, subscribers, observers of requests, and the tracer.
 final class CallObservers: Sendable {
-    /// The maximum number of events of one call that wait for the observer of its request.
+    /// The maximum number of events of one call that wait for one observer.
     static let maximumWaitingOfCall = 256
-    /// The maximum number of events of all calls that wait for observers of requests.
+    /// The maximum number of events of all calls that wait for observers.
     static let maximumWaiting = 4096
 
     private struct State {
-        var recordings: [HTTPDNSClient.CallRecording] = []
+        var observations: [HTTPDNSClient.Observation] = []
         var queues: [RequestEventQueue] = []
-        /// The records that recorders which have stopped had lost.
+        /// The records that observers which have stopped had lost.
         var lost: [String: Int] = [:]
         var isEnding = false
     }
@@ -25,45 +26,42 @@ final class CallObservers: Sendable {
     private let isUsed: Atomic<Bool>
     /// The settings of traces; nil without a tracer.
     private let tracing: (any CallTracing)?
+    private let resolver: HTTPDNSResolver?
     private let budget = EventBudget(limit: CallObservers.maximumWaiting)
     /// The thread of observers. On the runtime's own threads an observer that blocks could delay calls.
     private let executor = BlockingExecutor(named: "httpdns-events", isOnDuty: false)
 
-    init(tracing: (any CallTracing)? = nil) {
+    init(_ observers: [any HTTPDNSObserver] = [], tracing: (any CallTracing)? = nil, resolver: HTTPDNSResolver? = nil) {
         self.tracing = tracing?.hasTracer == true ? tracing : nil
+        self.resolver = resolver
         isUsed = Atomic(self.tracing != nil)
+        for observer in observers { add(observer) }
     }
 
-    /// Whether there is a recorder, a subscriber or a tracer.
+    /// Whether there is an observer, a subscriber or a tracer.
     var isInUse: Bool { isUsed.load(ordering: .acquiring) }
 
-    // MARK: recorders and subscribers
+    // MARK: observers and subscribers
 
-    /// - Parameter bodyLimit: The most bytes of a response body in the details of a call; nil for no details.
-    func add(
-        _ record: @escaping @Sendable (HTTPDNSClient.CallRecord, CallDetails?) -> Void,
-        bodyLimit: Int?,
-        lost: @escaping @Sendable () -> [String: Int] = { [:] }
-    ) -> HTTPDNSClient.CallRecording {
-        let recording = HTTPDNSClient.CallRecording(record, bodyLimit: bodyLimit, lost: lost) { [weak self] in
-            self?.remove($0)
-        }
-        change { $0.recordings.append(recording) }
-        return recording
+    @discardableResult
+    func add(_ observer: any HTTPDNSObserver) -> HTTPDNSClient.Observation {
+        let observation = HTTPDNSClient.Observation(observer) { [weak self] in self?.remove($0) }
+        change { $0.observations.append(observation) }
+        return observation
     }
 
-    /// The records that recorders have lost from their start to their end, by the place that did not take them.
+    /// The records that observers have lost from their start to their end, by the place that did not take them.
     var lostRecords: [String: Int] {
-        let (recordings, lost) = state.withLock { ($0.recordings, $0.lost) }
-        return recordings.reduce(into: lost) { sum, recording in sum.merge(recording.lost(), uniquingKeysWith: +) }
+        let (observations, lost) = state.withLock { ($0.observations, $0.lost) }
+        return observations.reduce(into: lost) { sum, observation in sum.merge(observation.lost, uniquingKeysWith: +) }
     }
 
-    private func remove(_ recording: HTTPDNSClient.CallRecording) {
-        let lost = recording.lost()
+    private func remove(_ observation: HTTPDNSClient.Observation) {
+        let lost = observation.lost
         change { state in
             // A second stop adds nothing.
-            guard state.recordings.contains(where: { $0 === recording }) else { return }
-            state.recordings.removeAll { $0 === recording }
+            guard state.observations.contains(where: { $0 === observation }) else { return }
+            state.observations.removeAll { $0 === observation }
             // The sum must not fall: an export has its differences.
             state.lost.merge(lost, uniquingKeysWith: +)
         }
@@ -96,7 +94,7 @@ final class CallObservers: Sendable {
     private func change<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
         state.withLock { state in
             let result = change(&state)
-            let isUsed = !state.recordings.isEmpty || !state.queues.isEmpty || tracing != nil
+            let isUsed = !state.observations.isEmpty || !state.queues.isEmpty || tracing != nil
             self.isUsed.store(isUsed, ordering: .releasing)
             return result
         }
@@ -109,39 +107,65 @@ final class CallObservers: Sendable {
     func begin(_ request: HTTPDNSClient.Request, id: UInt64, at start: MonotonicTime) -> ObservedCall? {
         let observer = request.own?.observer
         guard isInUse || observer != nil else { return nil }
-        let (recordings, queues) = state.withLock { ($0.recordings, $0.queues) }
+        let (observations, queues) = state.withLock { ($0.observations, $0.queues) }
         var feeds = queues.filter { $0.open() }.map { EventFeed($0) }
-        if let observer, budget.hasRoom {
-            let queue = RequestEventQueue(limit: CallObservers.maximumWaitingOfCall, budget: budget)
-            if queue.open() { feeds.append(EventFeed(queue)) }
-            queue.end()
-            Task.detached(executorPreference: executor) {
-                while let event = await queue.next() { await observer(event) }
-            }
+        if let observer { feed(nil, to: observer).map { feeds.append($0) } }
+        for observation in observations {
+            feed(observation.kinds) { await observation.deliver($0) }.map { feeds.append($0) }
         }
         let trace = tracing?.begin(request, at: start)
-        guard !feeds.isEmpty || !recordings.isEmpty || trace != nil else { return nil }
-        let bodyLimit = recordings.compactMap(\.bodyLimit).max()
-        let log = CallLog(id, request, at: start, makesEvents: !feeds.isEmpty, bodyLimit: bodyLimit)
-        let call = ObservedCall(log, feeds, recordings, keepsDetails: bodyLimit != nil, trace: trace)
-        call.begin()
+        guard !feeds.isEmpty || !observations.isEmpty || trace != nil else { return nil }
+        let bodyLimit = observations.compactMap(\.bodyLimit).max()
+        let log = CallLog(
+            id,
+            request,
+            at: start,
+            making: feeds.reduce(.some([])) { all, feed in all.flatMap { all in feed.kinds.map(all.union) } },
+            bodyLimit: bodyLimit,
+            resolver: resolver
+        )
+        let call = ObservedCall(log, feeds, observations, keepsDetails: bodyLimit != nil, trace: trace)
+        call.note(.began)
         return call
+    }
+
+    /// Returns the feed of an observer, which gets the events of one call in a task of its own; nil when it wants none, and when
+    /// too many events wait.
+    /// - Parameter kinds: The kinds of the events that it wants; nil for all.
+    private func feed(
+        _ kinds: Set<HTTPDNSClient.RequestEvent.Kind>?,
+        to observe: @escaping @Sendable (HTTPDNSClient.RequestEvent) async -> Void
+    ) -> EventFeed? {
+        guard kinds?.isEmpty != true, budget.hasRoom else { return nil }
+        let queue = RequestEventQueue(limit: CallObservers.maximumWaitingOfCall, budget: budget)
+        guard queue.open() else { return nil }
+        queue.end()
+        Task.detached(executorPreference: executor) {
+            while let event = await queue.next() { await observe(event) }
+        }
+        return EventFeed(queue, of: kinds)
     }
 }
 
 /// The events of one call on their way to one queue.
 struct EventFeed: Sendable {
     private let queue: RequestEventQueue
+    /// The kinds of the events that it takes; nil for all.
+    let kinds: Set<HTTPDNSClient.RequestEvent.Kind>?
     private var isOver = false
     /// The kind of the last event and its number in the queue.
     private var last: (kind: HTTPDNSClient.RequestEvent.Kind, number: UInt64)?
 
-    init(_ queue: RequestEventQueue) { self.queue = queue }
+    /// - Parameter kinds: The kinds besides the terminal ones, which end the queue; nil for all.
+    init(_ queue: RequestEventQueue, of kinds: Set<HTTPDNSClient.RequestEvent.Kind>? = nil) {
+        self.queue = queue
+        self.kinds = kinds?.union([.finished, .failed, .canceled])
+    }
 
     /// Adds an event to the queue, unless the call is lost there.
     /// - Returns: The action that resumes the waiting subscriber; nil when none waits.
     mutating func send(_ event: HTTPDNSClient.RequestEvent) -> (@Sendable () -> Void)? {
-        guard !isOver else { return nil }
+        guard !isOver, kinds?.contains(event.kind) ?? true else { return nil }
         let isProgress = event.kind == .bodyProgress || event.kind == .requestBodyProgress
         let merged = isProgress && last?.kind == event.kind ? last?.number : nil
         last = nil

@@ -8,8 +8,8 @@ public import HTTPTypes
 extension HTTPDNSClient {
     /// The record of a call that has ended: its request, its hops, its times and bytes, and its outcome.
     ///
-    /// It has no secrets: no header field, no body, and no query of a URL. Recorders get it, see
-    /// ``HTTPDNSClient/recordCalls(_:)``.
+    /// It has no secrets: no header field, no body, and no query of a URL. Observers get it, see
+    /// ``HTTPDNSObserver/callEnded(_:)``.
     public struct CallRecord: Sendable, CustomStringConvertible {
         /// The number of the call, unique in the process: ``HTTPDNSClient/InterceptionContext/callID``.
         public var callID: UInt64
@@ -44,8 +44,10 @@ extension HTTPDNSClient {
         public var bodyBytes: Int64 = 0
         /// Whether the caller read the response body to its end. A released body is no failure.
         public var isBodyComplete = false
+        /// The parts that may have secrets; nil unless its observer asks for them, see ``DetailedObserver``.
+        package internal(set) var details: CallDetails?
 
-        /// Creates a record, such as for the test of a recorder.
+        /// Creates a record, such as for the test of an observer.
         public init(
             callID: UInt64,
             method: HTTPRequest.Method = .get,
@@ -159,7 +161,7 @@ extension HTTPDNSClient.CallRecord {
         /// Whether the hop failed or was canceled before anything was done to send it, in an interceptor for example.
         package var isUnsent = false
 
-        /// Creates a hop, such as for the test of a recorder.
+        /// Creates a hop, such as for the test of an observer.
         public init(number: Int = 0, method: HTTPRequest.Method = .get, url: String, start: MonotonicTime) {
             self.number = number
             self.method = method

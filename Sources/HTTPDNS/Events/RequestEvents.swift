@@ -19,7 +19,7 @@ extension HTTPDNSClient {
     /// The iteration ends when the client is shut down, its last call has ended and the last event was received, or when the
     /// subscriber's task is canceled. Without subscribers, recorders and observers no events are made.
     ///
-    /// Use ``HTTPDNSClient/recordCalls(_:)`` for counts that must be exact.
+    /// Use an ``HTTPDNSObserver`` for counts that must be exact.
     public struct RequestEvents: AsyncSequence, Sendable {
         /// An event.
         public typealias Element = HTTPDNSClient.RequestEvent
@@ -91,10 +91,7 @@ extension HTTPDNSClient {
 extension HTTPDNSClient.Request {
     /// A closure that receives the events of this call, with its redirects and retries; nil for none, which is the default.
     ///
-    /// It is called for one event at a time, in their order, in a task of the call's own on a thread of the client, never on
-    /// the loop's thread and never under a lock. It never delays the call. A closure that blocks delays other observers of
-    /// the client. At most 256 events of a call wait for it, and 4,096 of all calls of the client: a call with more gets no
-    /// further events. Progress events that wait are merged into the latest one.
+    /// It gets the events as ``HTTPDNSObserver/observe(_:)`` of an observer of all kinds does.
     ///
     /// The first request of the call decides: an observer that an interceptor sets has no effect.
     public var observer: (@Sendable (HTTPDNSClient.RequestEvent) async -> Void)? {

@@ -21,7 +21,7 @@ struct WatchedBody: AsyncSequence, Sendable {
 
         deinit {
             guard !isIterated.load(ordering: .relaxed) else { return }
-            call.end(.released(isCanceled: Task.isCancelled, isAsReceived: base.isAsReceived))
+            call.note(.ended(.released(isCanceled: Task.isCancelled, isAsReceived: base.isAsReceived)))
         }
     }
 
@@ -35,13 +35,15 @@ struct WatchedBody: AsyncSequence, Sendable {
             call = owner.call
         }
 
-        deinit { call.end(.released(isCanceled: Task.isCancelled, isAsReceived: body.isAsReceived)) }
+        deinit { call.note(.ended(.released(isCanceled: Task.isCancelled, isAsReceived: body.isAsReceived))) }
 
-        func note(_ bytes: Int64, _ chunk: [UInt8]) { call.noteBody(bytes, of: body, chunk) }
+        func note(_ bytes: Int64, _ chunk: [UInt8]) {
+            if call.notesBodies { call.note(.bodyRead(bytes, of: body, chunk)) }
+        }
 
-        func finish() { call.end(.whole(decoded: body.summary.map { Int64($0.bodyBytes) })) }
+        func finish() { call.note(.ended(.whole(decoded: body.summary.map { Int64($0.bodyBytes) }))) }
 
-        func fail(_ error: any Error) { call.end(.failed(error)) }
+        func fail(_ error: any Error) { call.note(.ended(.failed(error))) }
     }
 
     private let owner: Owner

@@ -199,7 +199,7 @@ struct CallState {
         else { return false }
         tries.isTaken = !run.waitsForNetwork
         pipeline.logRetry(outcome, wait)
-        context.frame?.observed?.noteRetry(after: result, in: wait)
+        context.frame?.observed?.note(.retried(after: result, in: wait))
         tries.trail.add(result)
         context.constraints.isRetry = true
         context.constraints.failedEndpoint = RetryRun.endpoint(of: result)
@@ -352,7 +352,7 @@ struct CallState {
         if pipeline.changesCookies(response, of: following) { redirects?.forgetRequests() }
         let hop = try redirects?.follow(redirected, to: target, following.method, isChanged: change != nil)
         pipeline.logFollowing(response, from: redirects?.base, to: target, dropped)
-        context.frame?.observed?.noteRedirect(response.status, to: following)
+        context.frame?.observed?.note(.redirected(response.status, to: following))
         context.rewritten = nil
         context.constraints = HopConstraints()
         context.constraints.redirectedFrom = response.serverScope ?? redirects?.exchanges.last.map(\.scope)

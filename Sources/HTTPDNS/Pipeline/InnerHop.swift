@@ -135,7 +135,7 @@ extension Pipeline {
         do {
             return try await run(request, context)
         } catch {
-            observed.noteFailure(context.sending, error)
+            observed.note(.failed(context.sending, error))
             throw error
         }
     }
@@ -202,7 +202,7 @@ extension Pipeline {
     ) async throws -> HTTPDNSRewriter.RewrittenRequest {
         let observed = context.frame?.observed
         if !egress.isDirect(request), let unresolved = try unresolved(request) {
-            observed?.noteResolved(context.sending, unresolved)
+            observed?.note(.resolved(context.sending, unresolved))
             return unresolved
         }
         let freshAfter = context.constraints.freshAfter
@@ -214,15 +214,12 @@ extension Pipeline {
             do {
                 rewritten = try await rewriter.lookedUp(request, deadline: context.call.firstDeadline, freshAfter)
                 if let start {
-                    observed?.trace?.noteLookup(
-                        of: rewritten.content.url.host,
-                        since: start,
-                        .success(rewritten.addresses)
-                    )
+                    let host = rewritten.content.url.host
+                    observed?.note(.lookedUp(host, since: start, .success(rewritten.addresses)))
                 }
             } catch {
                 if let start, let host = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).host {
-                    observed?.trace?.noteLookup(of: host, since: start, .failure(error))
+                    observed?.note(.lookedUp(host, since: start, .failure(error)))
                 }
                 throw error
             }
@@ -230,7 +227,7 @@ extension Pipeline {
         if let scope = context.constraints.redirectedFrom {
             rewritten = try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
         }
-        observed?.noteResolved(context.sending, rewritten)
+        observed?.note(.resolved(context.sending, rewritten))
         return rewritten
     }
 
@@ -249,7 +246,7 @@ extension Pipeline {
         ) { endpoint in
             !tried.contains { $0.endpoint == endpoint }
         }
-        context.frame?.observed?.noteResolved(context.sending, bySystem)
+        context.frame?.observed?.note(.resolved(context.sending, bySystem))
         return bySystem
     }
 }

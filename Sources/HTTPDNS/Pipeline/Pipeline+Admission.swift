@@ -37,11 +37,13 @@ extension Pipeline {
         } catch {
             let failure = error as? AdmissionFailure
             // Only a full queue refuses without a wait of its own.
-            if let start, hasWaited || failure?.reason != .full { observed?.noteWait(context.sending, since: start) }
+            if let start, hasWaited || failure?.reason != .full {
+                observed?.note(.waited(context.sending, since: start))
+            }
             guard let failure else { throw error }
             throw HTTPDNSClientError(failure, context.call)
         }
-        if let start, hasWaited { observed?.noteWait(context.sending, since: start) }
+        if let start, hasWaited { observed?.note(.waited(context.sending, since: start)) }
         return (permit, hasWaited)
     }
 

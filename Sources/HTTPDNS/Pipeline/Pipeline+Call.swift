@@ -84,7 +84,7 @@ extension Pipeline {
             }
             return observed.watching(response)
         } catch {
-            observed.end(.failed((error as? HTTPDNSClientError).map { completed($0, time) } ?? error))
+            observed.note(.ended(.failed((error as? HTTPDNSClientError).map { completed($0, time) } ?? error)))
             throw error
         }
     }

@@ -44,7 +44,7 @@ extension Pipeline {
         }
         try Task.checkCancellation()
         guard case .succeeded(let late?) = wait else { return nil }
-        context.frame?.observed?.noteResolved(context.sending, late)
+        context.frame?.observed?.note(.resolved(context.sending, late))
         return late
     }
 

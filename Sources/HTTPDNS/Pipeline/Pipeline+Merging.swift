@@ -82,7 +82,7 @@ extension Pipeline {
     ) {
         for index in response.exchanges.indices { response.exchanges[index].isMerged = true }
         guard let frame = context.frame, let observed = frame.observed, let start else { return }
-        observed.noteMerged(frame.nextHop(), request, response, since: start)
+        observed.note(.merged(frame.nextHop(), request, response, since: start))
     }
 
     /// Sends a request for all calls that wait for it, within the limits of its own call.

@@ -19,7 +19,7 @@ extension Pipeline {
         // Neither the request nor its parts are copied more often: a copy counts references to all of them.
         var changed = call.request
         if let field = call.context.authorization?.nextField() { changed.headerFields.append(field) }
-        frame?.observed?.beginHop(call.context.hop, changed)
+        frame?.observed?.note(.hopBegan(call.context.hop, changed))
         do {
             let jar = changed.own?.settings.options.usesCookies ?? true ? cookies : nil
             let cookieURL = jar.flatMap { addCookies(of: $0, to: &changed, &call.context) }
@@ -33,12 +33,12 @@ extension Pipeline {
             }
             if let jar, let cookieURL { keepCookies(of: response, answering: cookieURL, in: jar, call.context) }
             if let frame {
-                frame.observed?.endHop(call.context.hop, response)
+                frame.observed?.note(.hopEnded(call.context.hop, .success(response)))
                 frame.endHead(of: call.context.call)
             }
             return response
         } catch {
-            frame?.observed?.endHop(call.context.hop, error)
+            frame?.observed?.note(.hopEnded(call.context.hop, .failure(error)))
             throw error
         }
     }

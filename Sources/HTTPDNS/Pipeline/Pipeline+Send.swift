@@ -206,7 +206,7 @@ extension Pipeline {
         // The cache decides afterwards whether it uses the response.
         if context.keepsCodings, request.isRead { exchange.cacheSource = .miss }
         context.frame?.note(&exchange)
-        context.frame?.observed?.noteHead(context.sending, exchange)
+        context.frame?.observed?.note(.head(context.sending, exchange))
         var response = HTTPDNSClient.Response(
             answer.head,
             answer.version,
@@ -312,26 +312,19 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) {
         let sending = context.sending
-        let notes = observed.beginTransfer(sending)
+        let notes = TransferNotes(keepsLocalEndpoints: observed.keepsDetails)
+        observed.note(.transferBegan(sending, notes))
         transfer.notes = notes
         if let trace = observed.trace, !transfer.stopsBeforeSending {
-            let request = TracedRequest(
-                method: transfer.method,
-                url: fixed.rewritten.content.url,
-                source: fixed.rewritten.source,
-                isForeign: context.constraints.isForeign || frame.isForeign(fixed.rewritten.content.url),
-                notes: notes
-            )
-            trace.beginRequest(sending, request, &transfer.headerFields)
+            let isForeign = context.constraints.isForeign || frame.isForeign(fixed.rewritten.content.url)
+            trace.beginRequest(sending, &transfer, notes, to: fixed.rewritten, isForeign: isForeign)
         }
-        guard case .stream(let length, _) = transfer.body else { return }
+        guard observed.notesBodies, case .stream(let length, _) = transfer.body else { return }
         transfer.uploadProgress = { [report = transfer.uploadProgress] bytes, isComplete in
             report?(bytes, isComplete)
             let total = isComplete ? bytes : length
-            observed.noteRequestBody(
-                sending,
-                HTTPDNSClient.Progress(bytes: bytes, total: total, isComplete: isComplete)
-            )
+            let progress = HTTPDNSClient.Progress(bytes: bytes, total: total, isComplete: isComplete)
+            observed.note(.requestBody(sending, progress))
         }
     }
 

@@ -79,7 +79,7 @@ final class Pipeline: Sendable {
     let retrying: RetryState
     /// The rates at which bodies are received and sent.
     let rates: RateLimits
-    /// The recorders and subscribers of the client's calls, and their tracer.
+    /// The observers of the client's calls.
     let observers: CallObservers
     /// The jar of the client; nil without cookies.
     let cookies: HTTPDNSClient.CookieJar?
@@ -122,7 +122,11 @@ final class Pipeline: Sendable {
         hasFixedCodeOfOthers = !innermost.isEmpty || computedHeaders != nil || redirectHook != nil
         retrying = RetryState(configuration)
         rates = RateLimits(configuration)
-        observers = CallObservers(tracing: configuration.callTracing)
+        observers = CallObservers(
+            configuration.observers,
+            tracing: configuration.callTracing,
+            resolver: rewriter.resolver
+        )
         cookies = configuration.makeCookieJar()
         responseCache = configuration.responseCaching as? any ResponseCaching
         settings = Lock(SharedCallSettings(CallSettings(configuration)))

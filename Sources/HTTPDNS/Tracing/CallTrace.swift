@@ -4,7 +4,6 @@
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
-internal import HTTPTypes
 
 /// The settings by which the calls of a client are traced. Without the package trait `Tracing` no type conforms to it.
 protocol CallTracing: Sendable {
@@ -22,36 +21,20 @@ protocol CallTrace: Sendable {
     /// Runs steps of the call with the call's span as the parent of other spans in them.
     func run(_ steps: () async throws -> HTTPDNSClient.Response) async throws -> HTTPDNSClient.Response
 
-    /// Records a lookup that a hop has waited for.
-    /// - Parameter start: The start of the lookup.
-    func noteLookup(of host: HTTPDNSHost, since start: MonotonicTime, _ result: Result<[HTTPDNSEndpoint], any Error>)
-
     /// Begins the span of a request, unless it has begun for an earlier transfer of the same sending, and adds the header fields
     /// that identify it.
-    /// - Parameter sending: The number of the sending, see ``ObservedCall/beginSending(_:_:)``.
-    func beginRequest(_ sending: Int, _ request: TracedRequest, _ fields: inout HTTPFields)
+    /// - Parameters:
+    ///   - sending: The number of the sending, see ``ObservedCall/beginSending(_:_:)``.
+    ///   - notes: The notes of the transfer.
+    ///   - isForeign: Whether the origin is another one than the caller's.
+    func beginRequest(
+        _ sending: Int,
+        _ transfer: inout TransferRequest,
+        _ notes: TransferNotes,
+        to rewritten: HTTPDNSRewriter.RewrittenRequest,
+        isForeign: Bool
+    )
 
-    /// Ends the span of a request at its response head.
-    func endRequest(_ sending: Int, _ exchange: HTTPDNSClient.Exchange)
-
-    /// Ends the span of a request that failed or was canceled. Without a span it does nothing.
-    func endRequest(_ sending: Int, _ error: any Error)
-
-    /// Records the status that the caller gets.
-    func noteResponse(_ status: HTTPResponse.Status)
-
-    /// Ends the span of the call.
-    func end(_ end: CallLog.End)
-}
-
-/// The facts of a request that its span has from the start.
-struct TracedRequest {
-    let method: HTTPRequest.Method
-    let url: HTTPDNSRewriter.CanonicalURL
-    /// The source of the addresses.
-    let source: HTTPDNSResolver.Resolution.Source
-    /// Whether the origin is another one than the caller's.
-    let isForeign: Bool
-    /// The attempts at endpoints, which the loop notes later.
-    let notes: TransferNotes
+    /// Notes a fact of the call. The span of a request ends with its head or its failure, and that of the call with the call.
+    func note(_ fact: CallFact)
 }

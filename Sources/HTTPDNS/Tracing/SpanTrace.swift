@@ -58,7 +58,22 @@ final class SpanTrace: CallTrace {
         try await ServiceContext.$current.withValue(span.context) { try await steps() }
     }
 
-    func noteLookup(of host: HTTPDNSHost, since start: MonotonicTime, _ result: Result<[HTTPDNSEndpoint], any Error>) {
+    func note(_ fact: CallFact) {
+        switch fact {
+        case .lookedUp(let host, let start, let result): addLookup(of: host, since: start, result)
+        case .head(let sending, let exchange): endRequest(sending, exchange)
+        case .failed(let sending, let error): endRequest(sending, error)
+        case .answered(let response): span.attributes[SpanKey.status] = response.status.code
+        case .ended(let end): self.end(end)
+        default: break
+        }
+    }
+
+    private func addLookup(
+        of host: HTTPDNSHost,
+        since start: MonotonicTime,
+        _ result: Result<[HTTPDNSEndpoint], any Error>
+    ) {
         let lookup = tracer.startSpan(
             SpanName.lookup,
             context: span.context,
@@ -75,41 +90,46 @@ final class SpanTrace: CallTrace {
 
     // MARK: requests
 
-    func beginRequest(_ sending: Int, _ request: TracedRequest, _ fields: inout HTTPFields) {
+    func beginRequest(
+        _ sending: Int,
+        _ transfer: inout TransferRequest,
+        _ notes: TransferNotes,
+        to rewritten: HTTPDNSRewriter.RewrittenRequest,
+        isForeign: Bool
+    ) {
         let (begun, number) = state.withLock { state -> (RequestSpan?, Int) in
             // The addresses of an earlier transfer accepted no connection, or its settings were replaced.
-            state.requests[sending]?.notes.append(request.notes)
+            state.requests[sending]?.notes.append(notes)
             if let begun = state.requests[sending] { return (begun, 0) }
             defer { state.begun += 1 }
             return (nil, state.begun)
         }
-        let span = begun?.span ?? begin(request, number)
+        let span = begun?.span ?? begin(transfer.method, rewritten, number)
         if begun == nil {
-            let begun = RequestSpan(span: span, notes: [request.notes], url: request.url)
+            let begun = RequestSpan(span: span, notes: [notes], url: rewritten.content.url)
             state.withLock { $0.requests[sending] = begun }
         }
-        let injector = FieldInjector(isIdentityOnly: request.isForeign && !sendsBaggageToOtherOrigins)
-        tracer.inject(span.context, into: &fields, using: injector)
+        let injector = FieldInjector(isIdentityOnly: isForeign && !sendsBaggageToOtherOrigins)
+        tracer.inject(span.context, into: &transfer.headerFields, using: injector)
     }
 
-    private func begin(_ request: TracedRequest, _ number: Int) -> any Span {
-        let span = tracer.startSpan(
-            SpanName.request(request.method),
-            context: span.context,
-            ofKind: .client,
-            at: clock.now
-        )
+    private func begin(
+        _ method: HTTPRequest.Method,
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
+        _ number: Int
+    ) -> any Span {
+        let span = tracer.startSpan(SpanName.request(method), context: span.context, ofKind: .client, at: clock.now)
         guard span.isRecording else { return span }
         span.updateAttributes { attributes in
-            attributes.set(request.method)
-            attributes.set(request.url)
-            attributes[SpanKey.source] = request.source.description
+            attributes.set(method)
+            attributes.set(rewritten.content.url)
+            attributes[SpanKey.source] = rewritten.source.description
             if number > 0 { attributes[SpanKey.resends] = number }
         }
         return span
     }
 
-    func endRequest(_ sending: Int, _ exchange: HTTPDNSClient.Exchange) {
+    private func endRequest(_ sending: Int, _ exchange: HTTPDNSClient.Exchange) {
         guard let request = takeRequest(sending) else { return }
         let status = exchange.status.code
         request.span.updateAttributes { attributes in
@@ -126,7 +146,7 @@ final class SpanTrace: CallTrace {
         end(request)
     }
 
-    func endRequest(_ sending: Int, _ error: any Error) {
+    private func endRequest(_ sending: Int, _ error: any Error) {
         guard let request = takeRequest(sending) else { return }
         request.span.note(error)
         end(request)
@@ -165,9 +185,7 @@ final class SpanTrace: CallTrace {
 
     // MARK: the end
 
-    func noteResponse(_ status: HTTPResponse.Status) { span.attributes[SpanKey.status] = status.code }
-
-    func end(_ end: CallLog.End) {
+    private func end(_ end: CallFact.End) {
         switch end {
         case .whole, .released(isCanceled: false, isAsReceived: _): break
         case .released(isCanceled: true, isAsReceived: _): span.note(CancellationError())

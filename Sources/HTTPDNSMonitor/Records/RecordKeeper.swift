@@ -6,7 +6,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// The records and counters of a monitor. Calls reach it in the tasks that end them.
-final class RecordKeeper: Sendable {
+final class RecordKeeper: DetailedObserver {
     private struct State {
         var counters = HTTPDNSTrafficMonitor.Counters()
         var ring: RecordRing
@@ -45,12 +45,21 @@ final class RecordKeeper: Sendable {
 
     func removeAllRecords() { state.withLock { $0.ring.removeAll() } }
 
+    var bodyLimit: Int? { settings.responseBodyLimit.bytes }
+
+    var lost: [String: Int] {
+        let counts = ["file": settings.files?.counters.dropped, "export": settings.exporter?.counters.dropped]
+        return counts.compactMapValues(\.self)
+    }
+
     /// Counts a call, and stores its record if the settings include it.
-    func take(_ call: HTTPDNSClient.CallRecord, _ details: CallDetails, _ resolver: HTTPDNSResolver) {
-        guard details.request[IsReport.self] == nil, settings.includes.matchesHead(of: details.request),
+    func callEnded(_ call: HTTPDNSClient.CallRecord) {
+        // A call that began before the observation has none.
+        guard let details = call.details, details.request[IsReport.self] == nil,
+            settings.includes.matchesHead(of: details.request),
             settings.excludes.map({ !$0.matchesHead(of: details.request) }) ?? true
         else { return }
-        let targets = details.hops.map { HopTarget($0.request.url, resolver) }
+        let targets = details.hops.map { HopTarget($0.request.url, details.resolver) }
         let isChosen = state.withLock { [maximum = settings.maximumHosts, sampling = settings.sampling] state in
             let number = UInt64(state.counters.calls.calls)
             state.counters.add(call, targets, maximum: maximum)

@@ -3,6 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -26,7 +27,7 @@ final class CallObserver: Sendable {
     var last: Call? { calls.withLock { $0.last } }
 
     /// The connection of each hop, in the order of the records.
-    var connections: [CallDetails.Connection?] { calls.withLock { $0 }.flatMap { $0.details.hops.map(\.connection) } }
+    var connections: [TransferNotes.Attempt?] { calls.withLock { $0 }.flatMap { $0.details.hops.map(\.connection) } }
 
     /// Returns a request with its addresses in the order in which they were tried; unchanged when that is not known.
     func inOrderOfAttempts(
@@ -71,7 +72,8 @@ extension FetchReport.Hop {
             ? details.response?.headerFields.singleton(.location)?.uriReference
             : call.details.hops[index + 1].request.url
         (remote, reusedConnection) = (
-            hop.destination?.endpoint ?? details.connection?.endpoint, details.connection?.isReused ?? false
+            hop.destination?.endpoint ?? details.connection?.endpoint,
+            details.connection.map { !$0.opensConnection } ?? false
         )
         (version, tls, status) = (hop.version?.description ?? "", hop.tls, hop.status?.code ?? 0)
         if isLast { contentType = details.response?.headerFields.singleton(.contentType)?.value }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCurl
 internal import HTTPDNSMonitor
 internal import HTTPTypes
 
@@ -14,7 +15,7 @@ enum HopTrace {
     ///   - version: The version of requests over HTTP/1.
     static func text(
         _ records: [HTTPDNSTrafficMonitor.Record],
-        connections: [CallDetails.Connection?],
+        connections: [TransferNotes.Attempt?],
         version: HTTPDNSClient.HTTPVersion
     ) -> String {
         var lines: [String] = []
@@ -30,11 +31,11 @@ enum HopTrace {
 
     private static func connection(
         _ hop: HTTPDNSTrafficMonitor.Hop,
-        _ connection: CallDetails.Connection?
+        _ connection: TransferNotes.Attempt?
     ) -> [String] {
         var lines: [String] = []
         if let endpoint = hop.addresses.endpoint ?? connection.map({ "\($0.endpoint)" }) {
-            let isReused = hop.reusedConnection || connection?.isReused == true
+            let isReused = hop.reusedConnection || connection?.opensConnection == false
             lines.append("* \(isReused ? "reused connection to" : "connected to") \(endpoint)")
         }
         let tls = hop.tls.map { ($0.version, $0.cipherSuite) } ?? connection?.tls.map { ($0.version, $0.cipherSuite) }

@@ -165,7 +165,7 @@ private let nameExceptions = """
     code, which a file cannot contain: resolver.=timeToLiveOverride resolver.=store resolver.=timeSource \
         resolver.=wallClock resolver.=logger client.=computedHeaders client.=redirectHook client.=logger \
         client.=applicationInterceptors client.=networkInterceptors client.=schemeHandlers \
-        client.=processInterceptors client.=callTracing
+        client.=processInterceptors client.=observers client.=callTracing
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
     not public: resolver.=hasIPv6Route resolver.=indexedMappings client.=trustOrigins client.=source \
         client.=environment client.=random client.=wallClock client.=innermost client.=systemResolver keepalive.=isOff

@@ -35,6 +35,16 @@ struct MonitorTests {
         try await client.shutdown()
     }
 
+    @Test("A monitor among the observers of the settings records all calls of the client")
+    func configured() async throws {
+        let server = try RawServer(.serve("hello"))
+        let monitor = Monitor()
+        let monitored = try await MonitoredClient(["one.test": server.port]) { $0.observers = [monitor] }
+        await monitored.get("http://one.test/a")
+        #expect(monitor.records.map(\.url) == ["http://one.test/a"] && !monitor.isStarted(on: monitored.client))
+        try await monitored.client.shutdown()
+    }
+
     @Test("Starts and stops under load leave stubs, cache and recorders alone")
     func displacesNothing() async throws {
         let stubs = HTTPDNSStubs()

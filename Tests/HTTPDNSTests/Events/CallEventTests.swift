@@ -299,15 +299,14 @@ struct CallEventTests {
     func canceledHops() throws {
         func time(_ nanoseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
         let request = Request(url: "https://one.test/")
-        var log = CallLog(1, request, at: time(0), makesEvents: false)
-        log.beginHop(0, request, at: time(10))
-        log.endHop(0, .failure(CancellationError()), nil, at: time(15))
-        log.beginHop(1, request, at: time(20))
+        var log = CallLog(1, request, at: time(0))
+        _ = log.note(.hopBegan(0, request), at: time(10))
+        _ = log.note(.hopEnded(0, .failure(CancellationError())), at: time(15))
+        _ = log.note(.hopBegan(1, request), at: time(20))
         let sending = log.beginSending(1, request, at: time(20))
-        log.noteFailure(sending, CancellationError(), at: time(27))
-        log.endHop(1, .failure(CancellationError()), nil, at: time(28))
-        log.noteResponse(.ok, at: time(90))
-        let ended = log.end(.whole(decoded: nil), at: time(100))
+        _ = log.note(.failed(sending, CancellationError()), at: time(27))
+        _ = log.note(.hopEnded(1, .failure(CancellationError())), at: time(28))
+        let ended = log.note(.ended(.whole(decoded: nil)), at: time(100))
         let record = try #require(ended)
         #expect(record.hops.map(\.cancellation) == [.nanoseconds(5), .nanoseconds(7)])
         #expect(record.hops.map(\.isUnsent) == [true, false] && record.hops.allSatisfy { $0.duration == nil })
@@ -317,28 +316,27 @@ struct CallEventTests {
     func boundedHops() throws {
         func time(_ nanoseconds: Int) -> MonotonicTime { MonotonicTime(nanoseconds: Int64(nanoseconds)) }
         let request = Request(url: "https://one.test/")
-        var log = CallLog(1, request, at: time(0), makesEvents: false, bodyLimit: 0)
+        var log = CallLog(1, request, at: time(0), bodyLimit: 0)
         var sendings: [Int] = []
         for number in 0..<200 {
-            log.beginHop(number, request, at: time(number))
+            _ = log.note(.hopBegan(number, request), at: time(number))
             let sending = log.beginSending(number, request, at: time(number))
             sendings.append(sending)
-            log.noteWait(sending, .nanoseconds(number + 1))
-            log.noteFailure(sending, Refused(), at: time(number))
-            log.endHop(number, .failure(Refused()), nil, at: time(number))
+            _ = log.note(.waited(sending, since: time(0)), at: time(number + 1))
+            _ = log.note(.failed(sending, Refused()), at: time(number))
+            _ = log.note(.hopEnded(number, .failure(Refused())), at: time(number))
         }
         #expect(sendings == Array(0..<200))
         // Late notes of one that is left out, and of one that is kept.
-        for sending in [100, 150] { log.noteWait(sending, .nanoseconds(1_000)) }
-        let ended = log.end(.failed(Refused()), at: time(300))
+        for sending in [100, 150] { _ = log.note(.waited(sending, since: time(0)), at: time(1_000)) }
+        let ended = log.note(.ended(.failed(Refused())), at: time(1_000))
         let record = try #require(ended)
         #expect(record.hops.map(\.number) == Array(0..<64) + Array(136..<200) && record.hopsLeftOut == 72)
         for hop in record.hops {
             let wait = Duration.nanoseconds(hop.number + (hop.number == 150 ? 1_001 : 1))
             #expect(hop.queueWait == wait && hop.error != nil)
         }
-        let details = log.takeDetails()
-        #expect(details?.hops.count == 128 && record.description.hasSuffix(", 200 hops"))
+        #expect(record.details?.hops.count == 128 && record.description.hasSuffix(", 200 hops"))
         var counters = HTTPDNSClient.CallCounters()
         counters.add(record)
         #expect(counters.hops == 200)

@@ -29,6 +29,9 @@ struct ObservedEvents: Sendable {
         return journal.all
     }
 
+    /// The number of the events so far.
+    var count: Int { journal.all.count }
+
     /// The kinds of the events in their order, with spaces between them.
     func text() async -> String { await all().text }
 

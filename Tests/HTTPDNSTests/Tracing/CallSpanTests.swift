@@ -255,7 +255,7 @@ struct CallSpanTests {
         let start = MonotonicTime(nanoseconds: 0)
         let traced = try #require(observers.begin(request, id: 1, at: start))
         #expect(traced.trace != nil && !traced.notesBodies)
-        let recording = observers.add({ _, _ in }, bodyLimit: nil)
+        let recording = observers.add(Silent())
         #expect(try #require(observers.begin(request, id: 2, at: start)).notesBodies)
         recording.stop()
         let subscription = RequestEventQueue(limit: 8)
@@ -483,6 +483,9 @@ struct CallSpanTests {
         #expect(tracer.requests.map { $0.texts["http.request.resend_count"] } == [nil, "1", "2"])
     }
 }
+
+/// An observer that wants the records alone.
+private struct Silent: HTTPDNSObserver {}
 
 /// A response cache that has one response to everything.
 private final class StoredAnswer: ResponseCaching {

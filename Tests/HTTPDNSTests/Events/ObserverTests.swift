@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Observers of a client", .timeLimit(.minutes(10)))
+struct ObserverTests {
+    private typealias Request = HTTPDNSClient.Request
+
+    /// An observer that keeps what it gets.
+    private struct Keeping: DetailedObserver {
+        var kinds: Set<HTTPDNSClient.RequestEvent.Kind>? = []
+        var bodyLimit: Int?
+        var lost: [String: Int] { [:] }
+        let events = ObservedEvents()
+        let records = Journal<HTTPDNSClient.CallRecord>()
+
+        func observe(_ event: HTTPDNSClient.RequestEvent) async { events.note(event) }
+        func callEnded(_ call: HTTPDNSClient.CallRecord) { records.write(call) }
+    }
+
+    @Test("An observer gets the events that it names, the last one, and each record")
+    func events() async throws {
+        let (some, all) = (Keeping(kinds: [.resolved, .responseHead]), Keeping(kinds: nil))
+        let rig = try Rig { $0.observers = [some, all] }
+        #expect(await rig.client.outcome(of: Request(url: "https://one.test/")) == nil)
+        #expect(await some.events.text() == "resolved response-head finished")
+        #expect(await all.events.all().count == 8)
+        for observer in [some, all] { #expect(observer.records.all.map(\.outcome) == [.finished]) }
+    }
+
+    @Test("Events that nothing wants are not made")
+    func unwanted() {
+        let (request, start) = (Request(url: "https://one.test/"), MonotonicTime(nanoseconds: 0))
+        var log = CallLog(1, request, at: start, making: [.redirect, .failed])
+        for fact in [CallFact.began, .redirected(.found, to: request), .ended(.failed(CancellationError()))] {
+            _ = log.note(fact, at: start)
+        }
+        #expect(log.takeEvents().map(\.kind) == [.redirect])
+    }
+
+    @Test("A stopped observer gets no event and no record of a call in progress")
+    func stopped() async throws {
+        let (asked, answered) = (Gate(), Gate())
+        let wire = ScriptedWire { request, _ in
+            asked.open()
+            await answered.passage()
+            return .ok(from: request)
+        }
+        let (rig, stopped, other) = (try Rig(wire: wire), Keeping(kinds: [.responseHead]), Keeping(kinds: nil))
+        let observation = rig.client.addObserver(stopped)
+        rig.client.addObserver(other)
+        let call = Task { await rig.client.outcome(of: Request(url: "https://one.test/")) }
+        await asked.passage()
+        observation.stop()
+        answered.open()
+        #expect(await call.value == nil)
+        #expect(await other.events.all().last?.kind == .finished && other.records.all.count == 1)
+        #expect(stopped.events.count == 0 && stopped.records.all.isEmpty && observation.counters.calls == 0)
+    }
+
+    @Test("Only observers that ask for details get them, and a record shows none of them")
+    func details() async throws {
+        let (plain, detailed) = (Keeping(), Keeping(bodyLimit: 2))
+        let wire = ScriptedWire { request, _ in .ok(from: request, fields: [.setCookie: "hidden"]) }
+        let rig = try Rig(wire: wire) { $0.observers = [plain, detailed] }
+        #expect(await rig.client.outcome(of: Request(url: "https://one.test/")) == nil)
+        let (record, other) = (try #require(detailed.records.all.first), try #require(plain.records.all.first))
+        let details = try #require(record.details)
+        #expect(details.hops.first?.response?.headerFields[.setCookie] == "hidden" && details.bodyStart.count == 2)
+        var text = ""
+        dump(record, to: &text)
+        #expect(other.details == nil && !text.contains("hidden"))
+    }
+}
