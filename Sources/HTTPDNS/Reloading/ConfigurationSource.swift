@@ -87,7 +87,7 @@ extension HTTPDNSClient {
         public var source: String?
         /// Whether changes of the file are noticed automatically.
         public var isWatching: Bool
-        /// Whether the file is polled every two seconds, because the system reports no changes there.
+        /// Whether the system reports no changes (the limits of inotify are reached), so that only the check of each second finds them.
         public var isPolling = false
         /// The last settings that took effect since the client was made; nil before there were any.
         public var lastSuccess: Success?
