@@ -3,7 +3,17 @@
 
 import HTTPDNS
 
+struct SlowCalls: HTTPDNSObserver {
+    func callEnded(_ call: HTTPDNSClient.CallRecord) {
+        if call.duration > .seconds(1) { print(call) }
+    }
+}
+
 enum CallEvents {
+    static func observeAll(_ configuration: inout HTTPDNSClient.Configuration) {
+        configuration.observers = [SlowCalls()]
+    }
+
     static func record(_ client: HTTPDNSClient) async throws {
         let recording = client.recordCalls { record in
             if record.outcome == .failed { print(record) }

@@ -10,14 +10,8 @@ public import HTTPTypes
 /// The client does everything else: interceptors, cache, cookies, redirects, retries, names, the address policy and time limits. A
 /// transport gets one hop at a time, with the addresses that it may connect to, and returns one response.
 ///
-/// ```swift
-/// struct Fixed: HTTPDNSTransport {
-///     func send(_ hop: HTTPDNSHop) async throws -> HTTPDNSHop.Response {
-///         HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0], body: Array("ready".utf8))
-///     }
-/// }
-/// let client = try await HTTPDNSClient(configuration: configuration, on: Fixed())
-/// ```
+/// `HTTPDNSClient(configuration: configuration, on: transport)` creates a client on it; <doc:Connections> shows a transport of 12
+/// lines.
 ///
 /// - Important: Not yet stable. A minor version may add requirements, with default implementations, and change this page's types.
 public protocol HTTPDNSTransport: Sendable {
@@ -39,6 +33,7 @@ extension HTTPDNSTransport {
 
 /// One request on its way to a server whose name is resolved.
 public struct HTTPDNSHop: Sendable {
+    /// The method.
     public var method: HTTPRequest.Method
     /// The canonical URL without user information and fragment (RFC 3986 section 6.2).
     public var url: String
@@ -48,6 +43,7 @@ public struct HTTPDNSHop: Sendable {
     public var authority: String
     /// The fields, without `Host` and `Content-Length`.
     public var headerFields: HTTPFields
+    /// The body.
     public var body: Body
     /// The addresses that may be connected to, in the order to try. Others are not allowed by the client's policy.
     public var endpoints: [HTTPDNSEndpoint]
@@ -82,6 +78,7 @@ public struct HTTPDNSHop: Sendable {
             }
         }
 
+        /// Returns the reader of the body, which can be read once.
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
     }
 
