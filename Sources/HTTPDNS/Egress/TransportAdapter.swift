@@ -33,13 +33,15 @@ final class TransportAdapter: HopSending {
             )
         }
         let place = HopCounter.Place(counter, permit: request.permit)
-        guard transfersInFlight <= maximum else {
+        guard place.number <= maximum else {
             throw TransferFailure(code: .limitReached, phase: .queue, message: "\(maximum) requests are in flight")
         }
         let (hop, limits) = (HTTPDNSHop(request), request.limits)
         let now = SystemTimeSource().now()
         let bound = TimeBound.first([
-            .firstByte: limits.firstByte.map { now + $0 }, .head: limits.headDeadline, .total: limits.deadline,
+            // Nothing tells when the last byte of a body was sent.
+            .firstByte: hop.body.length == 0 ? limits.firstByte.map { now + $0 } : nil,
+            .head: hop.body.length == 0 ? limits.headDeadline : nil, .total: limits.deadline,
         ])
         let response: HTTPDNSHop.Response
         do {
@@ -103,13 +105,15 @@ private final class HopCounter: Sendable {
     /// A hop, until the last reference to it is gone: it has failed, or its body has ended.
     final class Place: Sendable {
         private let counter: HopCounter
+        /// The number of hops in flight with it.
+        let number: Int
         /// The permit of its connection.
         private let permit: (any AnyObject & Sendable)?
 
         init(_ counter: HopCounter, permit: (any AnyObject & Sendable)?) {
             self.counter = counter
             self.permit = permit
-            counter.inFlight.add(1, ordering: .relaxed)
+            number = counter.inFlight.add(1, ordering: .relaxed).newValue
         }
 
         deinit { counter.inFlight.subtract(1, ordering: .relaxed) }
@@ -138,7 +142,6 @@ private struct TimeBound: Sendable {
         switch await LimitedWork.run(until: end, on: SystemTimeSource(), operation: step) {
         case .succeeded(let result): return result
         case .canceled: throw CancellationError()
-        case .failed(let error as CancellationError): throw error
         case .failed(let error):
             let known = error as? HTTPDNSTransportError
             failure = TransferFailure(

@@ -78,7 +78,7 @@ struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendabl
     /// the runtime's threads when the caller is a blocking call.
     /// - Parameters:
     ///   - onOwnThreads: Whether the caller is a blocking call.
-    ///   - epoch: The version of the query's settings; see ``isOutdated(_:version:)``.
+    ///   - version: The version of the query's settings; see ``isOutdated(_:version:)``.
     ///   - now: The start of a new lookup.
     ///   - mayStart: Called when there is no lookup to share. Returns whether another one may start.
     /// - Returns: The waiter's entry, and whether the caller has to start the lookup; nil when no lookup may start.
@@ -194,7 +194,7 @@ struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendabl
     }
 
     /// Removes a waiter. The lookup's other waiters are not affected.
-    /// - Parameter letsItLand: Whether the lookup continues for later queries when this was the last waiter.
+    /// - Parameter continues: Whether the lookup continues for later queries when this was the last waiter.
     /// - Returns: Whether that ended the lookup, and its task, to be canceled.
     mutating func leave(_ entry: WaiterEntry, continues: Bool = false) -> (ended: Bool, work: Work?) {
         // The lookup is changed in place: a copy would make each waiter that leaves copy all other waiters.

@@ -64,8 +64,9 @@ struct QuietClientTests {
             // 20 ms in a minute are aimed at.
             #expect(milliseconds < 20, "\(milliseconds) ms of CPU in \(seconds) s")
             let wakeUps = after.wakeUps - before.wakeUps
-            // The runtime's own, one a second and for each thread that it lets go, are among them.
-            #expect(wakeUps <= 2 * seconds, "\(wakeUps) wake-ups in \(seconds) s")
+            // The runtime's own, one a second and for each thread that it lets go, are among them: 15 to 23 in ten seconds were
+            // measured on one quiet machine. Anything that looks ten times a second is found.
+            #expect(wakeUps <= 5 * seconds, "\(wakeUps) wake-ups in \(seconds) s")
             print("idle \(seconds) s: \(milliseconds) ms of CPU, \(wakeUps) wake-ups, 0 of \(asked) queries")
         }
     }
