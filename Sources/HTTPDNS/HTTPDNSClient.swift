@@ -88,8 +88,8 @@ public final class HTTPDNSClient: Sendable {
 
     /// Creates a client that sends its hops by a transport of the program's own.
     ///
-    /// What concerns connections is then the transport's: ``Configuration/connections`` (except limits and retries by address),
-    /// certificates, hedging, and bandwidth below the body. Not yet stable; see ``HTTPDNSTransport``.
+    /// Connections are then the transport's: ``Configuration/connections`` (except limits and retries by address), certificates,
+    /// hedging, and bandwidth below the body. Not yet stable; see ``HTTPDNSTransport``.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for a proxy, a local address and trust settings, which
     ///   only libcurl's transport has.
     public convenience init(configuration: Configuration, on transport: any HTTPDNSTransport) async throws {
