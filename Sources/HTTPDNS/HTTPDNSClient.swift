@@ -94,12 +94,7 @@ public final class HTTPDNSClient: Sendable {
     ///   only libcurl's transport has.
     public convenience init(configuration: Configuration, on transport: any HTTPDNSTransport) async throws {
         try configuration.validate()
-        guard configuration.trust == HTTPDNSTrust(), configuration.trustByHost.isEmpty else {
-            throw HTTPDNSClientError.configuration(
-                "trust settings have no effect on a transport of the program's own",
-                hint: "leave trust and trustByHost out; the transport checks certificates for serverName of each hop"
-            )
-        }
+        try TransportAdapter.check(configuration)
         let configuration = try await configuration.withOpenResponseCache()
         let adapter = TransportAdapter(transport, maximum: configuration.maximumRequestsInFlight)
         try self.init(configuration, sender: adapter, clientTransport: nil)

@@ -17,12 +17,13 @@ public import HTTPTypes
 public protocol HTTPDNSTransport: Sendable {
     /// Sends one hop, and returns when its response head has arrived.
     ///
-    /// It is called in a task of the client, for several hops at once. The client ends the task at the time limits of the call, and
-    /// waits no longer for it.
+    /// It is called in a task of the client without the task-local values of the caller, for several hops at once. The client cancels
+    /// the task at the time limits of the call and at the end of its shutdown, and waits no longer for it. The time for the head
+    /// begins when the transport has read the body of the hop; only the total time limits how long it takes to read it.
     /// - Throws: ``HTTPDNSTransportError``. After any other error the request counts as one that the server may have received.
     func send(_ hop: HTTPDNSHop) async throws -> HTTPDNSHop.Response
 
-    /// Ends all hops. Called once, when the client is shut down and its draining time is over.
+    /// Ends all hops. Called once, when the client is shut down: after its last hop has ended, or at the end of its draining time.
     func shutdown() async
 }
 
@@ -121,7 +122,7 @@ public struct HTTPDNSHop: Sendable {
 
 /// The error of a transport, from which the client decides whether it may send the request again.
 public struct HTTPDNSTransportError: Error, Sendable {
-    /// The failure, in one line.
+    /// The failure, in one line. It becomes part of the call's error and of logs, so it may contain no secret.
     public var message: String
     /// Whether it is certain that no byte of the request has reached a server.
     public var isUnsent: Bool

@@ -5,78 +5,113 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
-internal import Synchronization
 
 /// The sender of hops by a transport of the program's own, with the limits that libcurl's loop holds otherwise.
 final class TransportAdapter: HopSending {
     private let transport: any HTTPDNSTransport
     private let maximum: Int
-    private let counter = HopCounter()
-    private let isClosed = Atomic(false)
+    /// The hops in flight. It is closed by the shutdown.
+    private let gate = CallGate()
+    /// Closed at the end of the shutdown's draining time: nothing waits for the transport any longer.
+    private let cut = CallGate()
+    private let ending = SinglePass()
 
     init(_ transport: any HTTPDNSTransport, maximum: Int) {
         self.transport = transport
         self.maximum = maximum
     }
 
-    var transfersInFlight: Int { counter.inFlight.load(ordering: .relaxed) }
+    /// Refuses settings that only libcurl's transport has.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    static func check(_ configuration: HTTPDNSClient.Configuration) throws(HTTPDNSClientError) {
+        guard configuration.trust == HTTPDNSTrust(), configuration.trustByHost.isEmpty else {
+            throw HTTPDNSClientError.configuration(
+                "trust settings have no effect on a transport of the program's own",
+                hint: "leave trust and trustByHost out; the transport checks certificates for serverName of each hop"
+            )
+        }
+        if configuration.options.proxy != .off || configuration.unixSocket != nil || configuration.localSource != nil {
+            throw unsupported
+        }
+    }
+
+    private static var unsupported: HTTPDNSClientError {
+        HTTPDNSClientError.configuration(
+            "proxies, Unix sockets, local addresses and connections made in advance are of libcurl's transport alone",
+            hint: "leave them out, or create the client without a transport of its own"
+        )
+    }
+
+    var transfersInFlight: Int { gate.count }
 
     func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
         if isStale() { return nil }
-        if isClosed.load(ordering: .acquiring) {
-            throw TransferFailure.shutDown
-        }
-        guard request.egressPath == nil, !request.stopsBeforeSending else {
-            throw HTTPDNSClientError.configuration(
-                "proxies, Unix sockets, local addresses and connections made in advance are of libcurl's transport alone",
-                hint: "leave them out, or create the client without a transport of its own"
+        guard request.egressPath == nil, !request.stopsBeforeSending else { throw TransportAdapter.unsupported }
+        try gate.enter()
+        let place = HopPlace(gate, permit: request.permit)
+        guard gate.count <= maximum else {
+            throw TransferFailure(
+                code: .limitReached,
+                phase: .queue,
+                message: "\(maximum) requests are in flight already, which is the client's limit"
             )
         }
-        let place = HopCounter.Place(counter, permit: request.permit)
-        guard place.number <= maximum else {
-            throw TransferFailure(code: .limitReached, phase: .queue, message: "\(maximum) requests are in flight")
+        let bodyEnd = CallGate()
+        let (hop, limits) = (HTTPDNSHop(request, bodyEnd), request.limits)
+        var wait = TransportWait(cut: cut, phase: .firstByte, total: limits.deadline)
+        let start = wait.clock.now()
+        if hop.body.length == 0 {
+            wait.limit(limits.firstByte.map { start + $0 }, as: .firstByte)
+            wait.limit(limits.headDeadline, as: .head)
+        } else if let limit = [limits.firstByte, limits.headAfterBody].compactMap(\.self).min() {
+            wait.clock.body = (bodyEnd, limit)
         }
-        let (hop, limits) = (HTTPDNSHop(request), request.limits)
-        let now = SystemTimeSource().now()
-        let bound = TimeBound.first([
-            // Nothing tells when the last byte of a body was sent.
-            .firstByte: hop.body.length == 0 ? limits.firstByte.map { now + $0 } : nil,
-            .head: hop.body.length == 0 ? limits.headDeadline : nil, .total: limits.deadline,
-        ])
-        let response: HTTPDNSHop.Response
         do {
-            response = try await bound.run { [transport] in try await transport.send(hop) }
-        } catch var failure as TransferFailure where failure.code == .connectFailed {
-            failure.attempts = hop.endpoints.map {
-                TransferAttempt(
-                    endpoint: $0,
-                    phase: .connect,
-                    code: .connectFailed,
-                    message: failure.message,
-                    elapsed: .zero
+            let response = try await wait.value { [transport] in try await transport.send(hop) }
+            let status = response.head.status.code
+            // Responses to these have no body, whatever the transport gives (RFC 9110 section 6.4.1).
+            let hasNone = status == 204 || status == 304 || hop.method == .head
+            if hasNone { place.leave() }
+            return HopAnswer(
+                head: ResponseHead(response.head),
+                version: response.version,
+                endpoint: response.endpoint,
+                reusedConnection: false,
+                timings: HTTPDNSClient.Exchange.Timings(firstByte: wait.clock.now() - start),
+                body: .chunks(
+                    hasNone
+                        ? AsyncThrowingStream([])
+                        : LimitedChunks(
+                            base: response.body,
+                            cut: cut,
+                            limits: limits,
+                            isCoded: request.decodes && response.head.headerFields.contains(.contentEncoding),
+                            place: place
+                        )
                 )
+            )
+        } catch var failure as TransferFailure where failure.code == .connectFailed {
+            let message = failure.message
+            failure.attempts = hop.endpoints.map {
+                TransferAttempt(endpoint: $0, phase: .connect, code: .connectFailed, message: message, elapsed: .zero)
             }
             failure.endpoint = hop.endpoints.last
             throw failure
         }
-        return HopAnswer(
-            head: ResponseHead(response.head),
-            version: response.version,
-            endpoint: response.endpoint,
-            reusedConnection: false,
-            timings: HTTPDNSClient.Exchange.Timings(firstByte: SystemTimeSource().now() - now),
-            body: .chunks(LimitedChunks(base: response.body, limits: limits, place: place))
-        )
     }
 
     func shutdown(drainingFor duration: Duration) async {
-        // The client has waited for its calls, and with them for these hops.
-        if !isClosed.exchange(true, ordering: .acquiringAndReleasing) { await transport.shutdown() }
+        gate.close()
+        let clock = SystemTimeSource()
+        if duration > .zero { await gate.awaitEmpty(until: clock.now() + duration, on: clock) }
+        cut.close()
+        if ending.take() { await transport.shutdown() }
     }
 }
 
 extension HTTPDNSHop {
-    fileprivate init(_ request: borrowing TransferRequest) {
+    /// - Parameter bodyEnd: It is closed when the transport has read the whole body.
+    fileprivate init(_ request: borrowing TransferRequest, _ bodyEnd: CallGate) {
         let url = request.url
         method = request.method
         self.url = "\(url.scheme.rawValue)://\(url.authority)\(url.target)"
@@ -86,72 +121,105 @@ extension HTTPDNSHop {
         if request.decodes, !headerFields.contains(.acceptEncoding) {
             headerFields[.acceptEncoding] = TransferRequest.acceptedCodings
         }
-        body =
+        let (length, chunks): (Int64?, (any AsyncSequence<[UInt8], any Error> & Sendable)?) =
             switch request.body {
-            case .none: Body(length: 0, chunks: nil, progress: nil)
-            case .bytes(let bytes):
-                Body(length: Int64(bytes.count), chunks: AsyncThrowingStream(bytes), progress: request.uploadProgress)
-            case .stream(let length, let chunks): Body(length: length, chunks: chunks, progress: request.uploadProgress)
+            case .none: (0, nil)
+            case .bytes(let bytes): (Int64(bytes.count), AsyncThrowingStream(bytes))
+            case .stream(let length, let chunks): (length, chunks)
             }
+        body = Body(length: length, chunks: chunks) { [report = request.uploadProgress] bytes, isComplete in
+            report?(bytes, isComplete)
+            if isComplete || bytes == length { bodyEnd.close() }
+        }
         endpoints = request.endpoints
         versions = request.versions
     }
 }
 
-/// The number of hops whose body has not ended.
-private final class HopCounter: Sendable {
-    let inFlight = Atomic(0)
+/// The place of a hop among those in flight, with the permit of its connection, until its body has ended or is dropped.
+private final class HopPlace: Sendable {
+    private let gate: CallGate
+    private let permit: Lock<(any AnyObject & Sendable)?>
+    private let leaving = SinglePass()
 
-    /// A hop, until the last reference to it is gone: it has failed, or its body has ended.
-    final class Place: Sendable {
-        private let counter: HopCounter
-        /// The number of hops in flight with it.
-        let number: Int
-        /// The permit of its connection.
-        private let permit: (any AnyObject & Sendable)?
+    /// - Parameter gate: A gate that was entered for it.
+    init(_ gate: CallGate, permit: (any AnyObject & Sendable)?) {
+        self.gate = gate
+        self.permit = Lock(permit)
+    }
 
-        init(_ counter: HopCounter, permit: (any AnyObject & Sendable)?) {
-            self.counter = counter
-            self.permit = permit
-            number = counter.inFlight.add(1, ordering: .relaxed).newValue
-        }
+    deinit { leave() }
 
-        deinit { counter.inFlight.subtract(1, ordering: .relaxed) }
+    func leave() {
+        guard leaving.take() else { return }
+        _ = permit.withLock { $0.take() }
+        gate.leave()
     }
 }
 
-/// A time limit of a hop.
-private struct TimeBound: Sendable {
-    var phase: TransferFailure.Phase
-    var end: MonotonicTime
+/// A clock whose sleepers also wake at the end of the draining time, and some time after the end of a request's body.
+private struct TransportClock: TimeSource {
+    let cut: CallGate
+    /// The end of the body, and the time from it until the sleepers wake; nil for a request without a body.
+    var body: (end: CallGate, limit: Duration)?
 
-    private static let never = TimeBound(phase: .total, end: MonotonicTime(nanoseconds: .max))
+    func now() -> MonotonicTime { SystemTimeSource().now() }
 
-    /// Returns the first of several limits.
-    static func first(_ ends: KeyValuePairs<TransferFailure.Phase, MonotonicTime?>) -> TimeBound {
-        ends.reduce(never) { first, next in
-            guard let end = next.value, end < first.end else { return first }
-            return TimeBound(phase: next.key, end: end)
+    func sleep(until deadline: MonotonicTime) async throws {
+        var deadline = deadline
+        if let body, !(try await body.end.sleep(until: deadline, on: TransportClock(cut: cut))) {
+            deadline = min(deadline, now() + body.limit)
         }
+        _ = try await cut.sleep(until: deadline, on: SystemTimeSource())
+    }
+}
+
+/// The wait for one step of a transport, which its limits and the shutdown end whatever the transport does.
+private struct TransportWait: Sendable {
+    var clock: TransportClock
+    private let phase: TransferFailure.Phase
+    /// The first limit, and what it limits.
+    private var end: (time: MonotonicTime, phase: TransferFailure.Phase)
+
+    /// - Parameters:
+    ///   - phase: The phase of the step.
+    ///   - total: The deadline of the call.
+    init(cut: CallGate, phase: TransferFailure.Phase, total: MonotonicTime?) {
+        clock = TransportClock(cut: cut)
+        self.phase = phase
+        end = (total ?? MonotonicTime(nanoseconds: .max), .total)
     }
 
-    /// Runs a step of the transport until the limit, and waits no longer for it.
+    /// Adds a limit.
+    mutating func limit(_ time: MonotonicTime?, as phase: TransferFailure.Phase) {
+        if let time, time < end.time { end = (time, phase) }
+    }
+
+    /// Runs a step of the transport until the first limit, and waits no longer for it.
     /// - Throws: ``TransferFailure``, `CancellationError`.
-    func run<Success: Sendable>(_ step: @escaping @Sendable () async throws -> Success) async throws -> Success {
+    func value<Success: Sendable>(_ step: @escaping @Sendable () async throws -> Success) async throws -> Success {
         var failure: TransferFailure
-        switch await LimitedWork.run(until: end, on: SystemTimeSource(), operation: step) {
+        switch await LimitedWork.run(until: end.time, on: clock, operation: step) {
         case .succeeded(let result): return result
         case .canceled: throw CancellationError()
-        case .failed(let error):
-            let known = error as? HTTPDNSTransportError
+        case .failed(let error as HTTPDNSTransportError):
             failure = TransferFailure(
-                code: known?.isUnsent == true ? .connectFailed : .connectionLost,
-                phase: known?.isUnsent == true ? .connect : phase,
-                message: known?.message ?? "the transport failed: \(error)"
+                code: error.isUnsent ? .connectFailed : .connectionLost,
+                phase: error.isUnsent ? .connect : phase,
+                message: error.message
             )
-            failure.requestMayHaveBeenSent = known?.isUnsent != true
+            failure.requestMayHaveBeenSent = !error.isUnsent
+        case .failed(let error):
+            failure = TransferFailure(code: .connectionLost, phase: phase, message: "the transport failed")
+            failure.cause = TransferFailure.Cause(error)
+            failure.requestMayHaveBeenSent = true
+        case .timedOut where clock.cut.isClosed:
+            failure = TransferFailure.shutDown
+            failure.requestMayHaveBeenSent = true
         case .timedOut:
-            failure = TransferFailure(code: .timedOut, phase: phase, message: "the transport was too slow")
+            // Before the limit of the step, its clock woke it for the body.
+            let exceeded = clock.now() < end.time ? phase : end.phase
+            failure = TransferFailure(code: .timedOut, phase: exceeded, message: "the transport was too slow")
             failure.requestMayHaveBeenSent = true
         }
         throw failure
@@ -161,49 +229,63 @@ private struct TimeBound: Sendable {
 /// The body of a response by a transport of the program, within the limits of its call.
 private struct LimitedChunks: AsyncSequence, Sendable {
     let base: any AsyncSequence<[UInt8], any Error> & Sendable
+    let cut: CallGate
     let limits: TransferLimits
-    let place: HopCounter.Place
+    /// Whether the client decodes the chunks.
+    let isCoded: Bool
+    let place: HopPlace
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        private let reader: ChunkReader
-        private let limits: TransferLimits
+        private let chunks: LimitedChunks
+        private let maximum: Int?
         private var count = 0
-        /// Nil at the end.
-        private var place: HopCounter.Place?
+        /// Nil after the end.
+        private var reader: ChunkReader?
 
         init(_ chunks: LimitedChunks) {
-            reader = ChunkReader(chunks.base)
-            limits = chunks.limits
-            place = chunks.place
+            self.chunks = chunks
+            reader = ChunkReader(chunks.base, chunks.place)
+            maximum = chunks.limits.maximumResponseBytes.map { chunks.isCoded ? ContentDecoder.codedLimit($0) : $0 }
         }
 
         mutating func next() async throws -> [UInt8]? {
-            guard place != nil else { return nil }
-            let current = place
-            place = nil
-            let now = SystemTimeSource().now()
-            let bound = TimeBound.first([.body: limits.idle.map { now + $0 }, .total: limits.deadline])
-            guard let chunk = try await bound.run({ [reader] in try await reader.next() }) else { return nil }
-            count += chunk.count
-            if let most = limits.maximumResponseBytes, count > most {
-                var failure = TransferFailure.tooLong(most)
-                failure.requestMayHaveBeenSent = true
-                throw failure
+            guard let reader else { return nil }
+            self.reader = nil
+            var wait = TransportWait(cut: chunks.cut, phase: .body, total: chunks.limits.deadline)
+            wait.limit(chunks.limits.idle.map { wait.clock.now() + $0 }, as: .body)
+            do {
+                guard let chunk = try await wait.value({ try await reader.next() }) else {
+                    chunks.place.leave()
+                    return nil
+                }
+                count += chunk.count
+                if let maximum, count > maximum {
+                    throw TransferFailure.tooLong(chunks.limits.maximumResponseBytes ?? maximum)
+                }
+                self.reader = reader
+                return chunk
+            } catch {
+                chunks.place.leave()
+                throw error
             }
-            place = current
-            return chunk
         }
     }
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
-/// The reader of a body, whose reads can be abandoned at a time limit.
+/// The reader of a body, whose reads can be abandoned at a time limit. When it is dropped, the hop has ended.
 private actor ChunkReader {
     private let base: any AsyncSequence<[UInt8], any Error> & Sendable
     private var iterator: (any AsyncIteratorProtocol<[UInt8], any Error>)?
+    private let place: HopPlace
 
-    init(_ base: any AsyncSequence<[UInt8], any Error> & Sendable) { self.base = base }
+    init(_ base: any AsyncSequence<[UInt8], any Error> & Sendable, _ place: HopPlace) {
+        self.base = base
+        self.place = place
+    }
+
+    deinit { place.leave() }
 
     func next() async throws -> [UInt8]? {
         // Taken out while it is in use: a second read begins only after the first one has ended.

@@ -29,6 +29,9 @@ final class CallGate: Sendable {
         draining.releaseAll()
     }
 
+    /// The number of calls inside.
+    var count: Int { Int(state.load(ordering: .relaxed) & ~CallGate.closed) }
+
     /// Whether the client is shut down.
     var isClosed: Bool { state.load(ordering: .acquiring) & CallGate.closed != 0 }
 

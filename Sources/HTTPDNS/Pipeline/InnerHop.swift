@@ -74,21 +74,24 @@ struct InnerHop {
     }
 
     /// Takes an error of the present step.
-    /// - Parameter hasOwnLimit: Whether the hop may reach less than others of its host: what it finds out about the system path does
-    ///   not apply to them.
+    /// - Parameters:
+    ///   - isSpent: Whether the body of the request was read, and cannot be read again.
+    ///   - hasOwnLimit: Whether the hop may reach less than others of its host: what it finds out about the system path does not
+    ///     apply to them.
     /// - Throws: The error of the hop, when there is nothing else to do.
-    mutating func goOn(after error: any Error, hasOwnLimit: Bool, in choice: ConnectionChoice) throws {
+    mutating func goOn(after error: any Error, isSpent: Bool, hasOwnLimit: Bool, in choice: ConnectionChoice) throws {
         guard let error = error as? HTTPDNSClientError else {
             leave(choice)
             throw error
         }
+        let mayTryOthers = error.isAboutConnection && !isSpent
         switch stage {
-        case .given where error.isAboutConnection && given.content.resolution.awaitsFamily:
+        case .given where mayTryOthers && given.content.resolution.awaitsFamily:
             (failure, stage, next) = (error, .late, .awaitFamily)
         case .given, .late:
             // Without a late address it is the error of the given ones.
             let all = next == .awaitFamily ? error : error.after(failure)
-            guard error.isAboutConnection, mayFallBack else {
+            guard mayTryOthers, mayFallBack else {
                 leave(choice)
                 throw all
             }
@@ -98,7 +101,7 @@ struct InnerHop {
             choice.counting.count(\.fallbacksFailed)
             throw failure?.followed(by: error) ?? error
         case .systemFirst:
-            guard error.isAboutConnection || error.phase == .resolve || error.phase == .policy else { throw error }
+            guard mayTryOthers || error.phase == .resolve || error.phase == .policy else { throw error }
             if error.phase != .policy || !hasOwnLimit { choice.noteSystemFailed(given) }
             (failure, stage, next, rewritten) = (error, .givenLast, .transfer, given)
         case .givenLast: throw failure.map { error.followed(by: $0) } ?? error
@@ -183,7 +186,7 @@ extension Pipeline {
                 let hasOwnLimit =
                     context.constraints.redirectedFrom != nil
                     || reachableNetworks(of: request, context) != clientNetworks
-                try hop.goOn(after: error, hasOwnLimit: hasOwnLimit, in: choice)
+                try hop.goOn(after: error, isSpent: request.body.isSpent, hasOwnLimit: hasOwnLimit, in: choice)
             }
         }
         beginHead(after: request, context)

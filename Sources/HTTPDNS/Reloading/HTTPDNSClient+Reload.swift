@@ -65,6 +65,7 @@ extension HTTPDNSClient {
 
     private func apply(_ configuration: Configuration) async throws -> HTTPDNSResolver.ReloadResult {
         if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
+        if sender is TransportAdapter { try TransportAdapter.check(configuration) }
         let table = try await clientTransport?.prepare(configuration)
         var (isPlaced, isChanged, isAdopted) = (false, false, true)
         func place() {

@@ -34,7 +34,7 @@ enum DecodingFault: Error, Hashable {
 ///
 /// It produces a chunk when the reader asks for it, so its memory is bounded, however much longer the decoded body is: each
 /// coding has one buffer and the window of its library.
-final class ContentDecoder {
+package final class ContentDecoder {
     /// The maximum length of a decoded chunk.
     static let maximumChunk = EasyHandle.maximumChunk
     /// The size of the buffer between two codings.
@@ -198,7 +198,7 @@ final class ContentDecoder {
 
     /// Returns the maximum number of encoded bytes of a body with a limit for decoded ones. A coding makes no body twice as long, so
     /// a longer one consists of bytes that mean nothing, such as the comments of endless gzip members.
-    static func codedLimit(_ limit: Int) -> Int {
+    package static func codedLimit(_ limit: Int) -> Int {
         let (double, isTooLarge) = limit.multipliedReportingOverflow(by: 2)
         let (sum, overflow) = double.addingReportingOverflow(maximumChunk)
         return isTooLarge || overflow ? .max : sum

@@ -127,6 +127,21 @@ struct ConnectionFallbackTests {
         )
     }
 
+    @Test("A stream that was read is not sent to other addresses, and the error is that of the first")
+    func spentBody() async throws {
+        let wire = ScriptedWire { request, _ in
+            guard case .stream(_, let chunks) = request.body else { throw CancellationError() }
+            var iterator = chunks.makeAsyncIterator()
+            _ = try await iterator.next(isolation: nil)
+            throw ConnectionFallbackTests.refused(request)
+        }
+        let rig = try rig(wire: wire)
+        let body = HTTPDNSClient.Request.Body.stream(AsyncStream<[UInt8]> { $0.yield([1]) })
+        let error = try #require(await clientError { try await rig.client.post("https://one.test/", body: body) })
+        #expect(error.code == .connectFailed && !error.usedSystemFallback)
+        #expect(first(rig) == [Self.sick] && rig.system.questions.isEmpty)
+    }
+
     @Test("A hop that newer settings prepare again repeats nothing of what it was before")
     func preparedAgain() async throws {
         let client = Lock<HTTPDNSClient?>(nil)

@@ -13,9 +13,14 @@ private final class OwnTransport: HTTPDNSTransport {
     typealias Script = @Sendable (HTTPDNSHop, Int) async throws -> HTTPDNSHop.Response
 
     private let state = Mutex((hops: [HTTPDNSHop](), shutdowns: 0))
+    /// Called by the client's shutdown.
+    let onShutdown: @Sendable () -> Void
     private let script: Script
 
-    init(_ script: @escaping Script) { self.script = script }
+    init(onShutdown: @escaping @Sendable () -> Void = {}, _ script: @escaping Script) {
+        self.onShutdown = onShutdown
+        self.script = script
+    }
 
     var hops: [HTTPDNSHop] { state.withLock { $0.hops } }
     var shutdowns: Int { state.withLock { $0.shutdowns } }
@@ -28,7 +33,10 @@ private final class OwnTransport: HTTPDNSTransport {
         return try await script(hop, number)
     }
 
-    func shutdown() async { state.withLock { $0.shutdowns += 1 } }
+    func shutdown() async {
+        onShutdown()
+        state.withLock { $0.shutdowns += 1 }
+    }
 
     /// A client on it, with two addresses for `one.test`.
     func client(_ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }) async throws -> HTTPDNSClient {
@@ -41,19 +49,27 @@ private final class OwnTransport: HTTPDNSTransport {
     }
 }
 
-/// A body that never has another chunk.
-private struct Endless: AsyncSequence {
+/// A body of chunks of one byte: of `length` ones, or of one and another that never comes.
+private struct Bytes: AsyncSequence, Sendable {
     struct AsyncIterator: AsyncIteratorProtocol {
-        var isFirst = true
+        let body: Bytes
+        var count = 0
 
         mutating func next() async throws -> [UInt8]? {
-            defer { isFirst = false }
-            if !isFirst { try await Task.sleep(for: .seconds(3600)) }
+            count += 1
+            if let length = body.length { return count > length ? nil : [1] }
+            if count > 1 {
+                body.onWait()
+                try await Task.sleep(for: .seconds(3600))
+            }
             return [1]
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+    var length: Int?
+    var onWait: @Sendable () -> Void = {}
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 }
 
 @Suite("A transport of the program's own", .timeLimit(.minutes(5)))
@@ -110,13 +126,122 @@ struct OwnTransportTests {
     func limits(hasHead: Bool) async throws {
         let transport = OwnTransport { hop, _ in
             if !hasHead { try await Task.sleep(for: .seconds(3600)) }
-            return HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0], body: Endless())
+            return HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0], body: Bytes())
         }
         let client = try await transport.client()
         let error = await #expect(throws: HTTPDNSClientError.self) {
             try await client.get("http://one.test/") { $0.timeouts.total = .milliseconds(200) }.body.collect()
         }
         #expect(error?.code == .timedOut)
+        try await client.shutdown()
+    }
+
+    @Test("The time for the head begins when the transport has read the body", arguments: [Int64?.some(1), nil])
+    func headAfterBody(length: Int64?) async throws {
+        let transport = OwnTransport { hop, _ in
+            for try await _ in hop.body {}
+            try await Task.sleep(for: .seconds(3600))
+            return HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0])
+        }
+        let client = try await transport.client()
+        let oneByte = Bytes(length: 1)
+        let error = await #expect(throws: HTTPDNSClientError.self) {
+            try await client.post("http://one.test/", body: .stream(length: length, oneByte)) {
+                $0.timeouts.firstByte = .milliseconds(100)
+            }
+        }
+        #expect(error?.code == .timedOut && error?.phase == .firstByte && error?.requestMayHaveBeenSent == true)
+        try await client.shutdown()
+    }
+
+    @Test("A body may end within the draining time, and the transport is shut down after it")
+    func drains() async throws {
+        let events = Mutex<[String]>([])
+        let transport = OwnTransport(onShutdown: { events.withLock { $0.append("shutdown") } }) { hop, _ in
+            HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0], body: Bytes(length: 3))
+        }
+        let client = try await transport.client()
+        var body = try await client.get("http://one.test/").body.makeAsyncIterator()
+        #expect(try await body.next() == [1])
+        async let shutdown: Void = client.shutdown(drainingFor: .seconds(3600))
+        await Task.yield()
+        while (try? await client.get("http://one.test/").body.collect()) != nil {}
+        while try await body.next() != nil { events.withLock { $0.append("chunk") } }
+        try await shutdown
+        #expect(events.withLock { $0 } == ["chunk", "chunk", "shutdown"])
+    }
+
+    @Test("At the end of the draining time nothing waits for the transport", arguments: [true, false])
+    func cuts(hasHead: Bool) async throws {
+        let (began, beginning) = AsyncStream<Void>.makeStream()
+        let transport = OwnTransport { hop, _ in
+            if !hasHead {
+                beginning.yield()
+                // It does not heed that its task is canceled.
+                await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            }
+            let body = Bytes { beginning.yield() }
+            return HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0], body: body)
+        }
+        let client = try await transport.client()
+        let call = Task { try await client.get("http://one.test/").body.collect() }
+        for await _ in began { break }
+        try await client.shutdown()
+        let error = await #expect(throws: HTTPDNSClientError.self) { try await call.value }
+        #expect(error?.code == .shutDown)
+        #expect(transport.shutdowns == 1)
+    }
+
+    @Test("A connection's permit is free when the body has ended", arguments: ["GET", "HEAD", "204"])
+    func permit(what: String) async throws {
+        let transport = OwnTransport { hop, _ in
+            let endpoint = hop.endpoints[0]
+            if what == "GET" { return HTTPDNSHop.Response(HTTPResponse(status: .ok), from: endpoint, body: [1]) }
+            let status = what == "204" ? HTTPResponse.Status.noContent : .ok
+            return HTTPDNSHop.Response(HTTPResponse(status: status), from: endpoint, body: Bytes())
+        }
+        let client = try await transport.client { $0.connections.maximumPerHost = 1 }
+        var responses: [HTTPDNSClient.Response] = []
+        for _ in 0..<2 {
+            let method = what == "HEAD" ? HTTPRequest.Method.head : .get
+            let request = HTTPDNSClient.Request(method: method, url: "http://one.test/")
+            responses.append(try await client.execute(request))
+            #expect(try await responses.last?.body.collect() == (what == "GET" ? [1] : []))
+        }
+        #expect(responses.count == 2)
+        try await client.shutdown()
+    }
+
+    @Test("The limit of a body counts it decoded", arguments: ["gzip", "br"])
+    func codedLength(coding: String) async throws {
+        // It does not shrink.
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<1000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let coded = try ContentEncoder.encoded(bytes, coding)
+        try #require(coded.count > bytes.count)
+        let transport = OwnTransport { hop, _ in
+            let head = HTTPResponse(status: .ok, headerFields: [.contentEncoding: coding])
+            return HTTPDNSHop.Response(head, from: hop.endpoints[0], body: coded)
+        }
+        let client = try await transport.client { $0.options.maximumResponseBody = .bytes(1000) }
+        #expect(try await client.get("http://one.test/").body.collect() == bytes)
+        try await client.shutdown()
+    }
+
+    @Test("An error that the transport did not make names its phase", arguments: [true, false])
+    func foreignErrors(hasHead: Bool) async throws {
+        struct Broken: Error {}
+        let transport = OwnTransport { hop, _ in
+            if !hasHead { throw Broken() }
+            let body = AsyncThrowingStream<[UInt8], any Error> { $0.finish(throwing: Broken()) }
+            return HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0], body: body)
+        }
+        let client = try await transport.client()
+        let error = await #expect(throws: HTTPDNSClientError.self) {
+            try await client.post("http://one.test/", body: .bytes([1])).body.collect()
+        }
+        #expect(error?.code == .connectionLost && error?.phase == (hasHead ? .body : .firstByte))
+        #expect(error?.underlying is Broken && error?.requestMayHaveBeenSent == true)
         try await client.shutdown()
     }
 
@@ -137,20 +262,29 @@ struct OwnTransportTests {
         try await client.shutdown()
     }
 
-    @Test("What only libcurl's transport has is refused", arguments: ["trust", "proxy"])
+    @Test(
+        "What only libcurl's transport has is refused",
+        arguments: ["trust", "proxy", "socket", "source", "reload", "request"]
+    )
     func refuses(what: String) async throws {
         let transport = OwnTransport { hop, _ in
             HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0])
         }
-        let error = await #expect(throws: HTTPDNSClientError.self) {
-            let client = try await transport.client {
-                if what == "trust" {
-                    $0.trust.roots = .file("/etc/ssl/own.pem")
-                } else {
-                    $0.options.proxy = .through(try HTTPDNSClient.Proxy("http://192.0.2.1:3128"))
-                }
+        func set(_ configuration: inout HTTPDNSClient.Configuration) throws {
+            switch what {
+            case "proxy": configuration.options.proxy = .through(try HTTPDNSClient.Proxy("http://192.0.2.1:3128"))
+            case "socket": configuration.options.unixSocket = "/run/one.sock"
+            case "source": configuration.localSource = .address(HTTPDNSAddress(v4: 192, 0, 2, 1))
+            default: configuration.trust.roots = .file("/etc/ssl/own.pem")
             }
-            _ = try await client.get("http://one.test/")
+        }
+        let isLater = what == "reload" || what == "request"
+        let error = await #expect(throws: HTTPDNSClientError.self) {
+            let client = try await transport.client { if !isLater { try set(&$0) } }
+            if what == "request" { _ = try await client.get("http://one.test/") { $0.unixSocket = "/run/one.sock" } }
+            var configuration = HTTPDNSClient.Configuration()
+            try set(&configuration)
+            try await client.reload(configuration)
         }
         #expect(error?.code == .configuration)
         #expect(transport.hops.isEmpty)
