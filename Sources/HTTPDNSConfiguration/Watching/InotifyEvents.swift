@@ -113,7 +113,7 @@ struct FolderWatch {
         guard watch == number, !has(IN_IGNORED) else { return nil }
         guard name == self.name else {
             // Kubernetes moves another link `..data` into the folder, through which the link of the file leads.
-            return has(IN_MOVED_TO) || has(Self.goneMask) ? .touched : nil
+            return has(Self.goneMask) ? .touched : has(IN_MOVED_TO) ? .movedBeside : nil
         }
         // A link leads to a file whose folder is not watched, and which may have a writer.
         if has(IN_MOVED_TO) { return isRegular ? .replaced : .touched }

@@ -124,6 +124,7 @@ package struct WatchState: Sendable {
     }
 
     package mutating func noticed(_ event: FileEvent, at now: MonotonicTime) -> [Action] {
+        if event == .movedBeside { return askForLook() }
         let kind: Change.Kind? =
             switch (event, change?.kind) {
             case (.replaced, _): .whole
@@ -131,7 +132,7 @@ package struct WatchState: Sendable {
             // A writer that wrote nothing leaves a complete file complete.
             case (.closed, .whole?): .whole
             case (.closed, _): .closed
-            case (.touched, let kind): kind
+            case (.touched, let kind), (.movedBeside, let kind): kind
             }
         isExplained = event != .touched
         guard let kind else { return askForLook() }

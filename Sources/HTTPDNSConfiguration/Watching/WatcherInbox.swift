@@ -94,6 +94,8 @@ package enum FileEvent: Hashable, Sendable {
     /// Any other change that may concern the file: it, a link or its folder was created, removed or replaced, its
     /// permissions have changed, or events were lost. The next check shows what it is.
     case touched
+    /// Another name was moved into the folder, through which the path may lead. It tells nothing about the file itself.
+    case movedBeside
 }
 
 /// A source of events for one file.

@@ -151,6 +151,23 @@ struct WatchStateTests {
         #expect(clock.journal == ["10000 read"])
     }
 
+    /// Another program renames files in the same folder, before and after anybody looks.
+    @Test(
+        "Another name moved into the folder does not change when the file is read",
+        arguments: [([.replaced], "0 read"), ([.modified], "10000 read"), ([.closed], "100 read")]
+            as [([FileEvent], String)]
+    )
+    func movedBeside(events: [FileEvent], journal: String) {
+        var clock = started()
+        clock.events(events + [.movedBeside], .version(2))
+        for _ in 0..<8 {
+            clock.pass(10)
+            clock.event(.movedBeside)
+        }
+        clock.pass(60_000)
+        #expect(clock.journal == [journal])
+    }
+
     @Test("A link swapped to the very same file causes no reading")
     func swapToSame() {
         var clock = started(.version(1))
