@@ -428,6 +428,8 @@ struct CallLog: Sendable {
                 bodyStart: details.bodyStart
             )
         }
+        // The log lives as long as the response does.
+        defer { (sendings, details, record.details) = ([], nil, nil) }
         return record
     }
 }

@@ -44,6 +44,30 @@ struct ObserverTests {
         #expect(log.takeEvents().map(\.kind) == [.redirect])
     }
 
+    /// The log lives as long as the response.
+    @Test("After the end of a call, its log keeps no request")
+    func ended() {
+        final class Body: AsyncSequence, AsyncIteratorProtocol, Sendable {
+            func next() async throws -> [UInt8]? { nil }
+            func makeAsyncIterator() -> Body { self }
+        }
+        weak var kept: Body?
+        let start = MonotonicTime(nanoseconds: 0)
+        func log() -> (CallLog, hasRecord: Bool) {
+            let body = Body()
+            kept = body
+            let request = Request(method: .post, url: "https://one.test/", body: .stream(body))
+            var log = CallLog(1, request, at: start, making: [], bodyLimit: 0)
+            _ = log.note(.hopBegan(1, request), at: start)
+            _ = log.beginSending(1, request, at: start)
+            _ = log.note(.hopEnded(1, .failure(CancellationError())), at: start)
+            let record = log.note(.ended(.failed(CancellationError())), at: start)
+            return (log, record?.details?.hops.count == 1 && kept != nil)
+        }
+        let (log, hasRecord) = log()
+        withExtendedLifetime(log) { #expect(hasRecord && kept == nil) }
+    }
+
     @Test("A stopped observer gets no event and no record of a call in progress")
     func stopped() async throws {
         let (asked, answered) = (Gate(), Gate())
