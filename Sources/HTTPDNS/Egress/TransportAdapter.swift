@@ -71,7 +71,6 @@ final class TransportAdapter: HopSending {
             let status = response.head.status.code
             // Responses to these have no body, whatever the transport gives (RFC 9110 section 6.4.1).
             let hasNone = status == 204 || status == 304 || hop.method == .head
-            if hasNone { place.leave() }
             return HopAnswer(
                 head: ResponseHead(response.head),
                 version: response.version,
@@ -254,10 +253,7 @@ private struct LimitedChunks: AsyncSequence, Sendable {
             var wait = TransportWait(cut: chunks.cut, phase: .body, total: chunks.limits.deadline)
             wait.limit(chunks.limits.idle.map { wait.clock.now() + $0 }, as: .body)
             do {
-                guard let chunk = try await wait.value({ try await reader.next() }) else {
-                    chunks.place.leave()
-                    return nil
-                }
+                guard let chunk = try await wait.value({ try await reader.next() }) else { return nil }
                 count += chunk.count
                 if let maximum, count > maximum {
                     throw TransferFailure.tooLong(chunks.limits.maximumResponseBytes ?? maximum)
@@ -265,6 +261,7 @@ private struct LimitedChunks: AsyncSequence, Sendable {
                 self.reader = reader
                 return chunk
             } catch {
+                // A read that was abandoned still has the reader.
                 chunks.place.leave()
                 throw error
             }

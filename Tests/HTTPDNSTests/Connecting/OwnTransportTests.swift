@@ -186,10 +186,13 @@ struct OwnTransportTests {
         let client = try await transport.client()
         let call = Task { try await client.get("http://one.test/").body.collect() }
         for await _ in began { break }
+        let start = ContinuousClock.now
         try await client.shutdown()
         let error = await #expect(throws: HTTPDNSClientError.self) { try await call.value }
         #expect(error?.code == .shutDown)
         #expect(transport.shutdowns == 1)
+        // The time limits of the call are 30 s and more.
+        #expect(ContinuousClock.now - start < .seconds(10))
     }
 
     @Test("A connection's permit is free when the body has ended", arguments: ["GET", "HEAD", "204"])
