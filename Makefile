@@ -82,7 +82,7 @@ libcurl8: ## The built tests of what depends on the version of libcurl, with lib
 	@Scripts/libcurl8 run Scripts/run-tests libcurl paced bodies
 
 .PHONY: lint
-lint: ## Check the format, the words, the license headers, the measures of the code, and the paths and links of the documentation
+lint: ## Check the format, the words, the license headers, the measures of the code, the paths and links of the documentation, and the page of workarounds
 	$(call step,format)
 	swift format lint --strict --parallel --recursive $(SWIFT_FOLDERS)
 	$(call step,words)
@@ -91,6 +91,9 @@ lint: ## Check the format, the words, the license headers, the measures of the c
 	$(call step,paths and links)
 	@Scripts/check-docs-paths --self-test
 	@Scripts/check-docs-paths
+	$(call step,workarounds for libcurl)
+	@Scripts/libcurl-quirks --self-test
+	@Scripts/libcurl-quirks --check
 	$(call step,measures of the code)
 	@Scripts/code-metrics --check
 

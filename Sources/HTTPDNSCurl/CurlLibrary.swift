@@ -58,41 +58,54 @@ package enum CurlLibrary {
     /// The version as libcurl encodes it (LIBCURL_VERSION_NUM): `0x080E01` is 8.14.1.
     private static let versionNumber = curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0
 
-    /// Whether a connection can carry only one request over HTTP/2 in clear text (7.88; corrected in 8.0). LibcurlQuirks.md: a
-    /// second request in clear text.
+    /// Whether a connection can carry only one request over HTTP/2 in clear text.
+    ///
+    /// libcurl quirk: A second request in clear text (7.88; corrected in 8.0). libcurl adds its HTTP/2 filter again, and the
+    /// request fails. So each has its own connection. Tests: VersionChoiceTests.
     package static let limitsClearTextHTTP2 = (0x075800..<0x080000).contains(versionNumber)
 
-    /// Whether libcurl looks for the last connection of a handle among all when the handle is removed (7.88). LibcurlQuirks.md: the
-    /// last connection is looked for.
+    /// Whether libcurl looks for the last connection of a removed handle (libcurl quirk "The last connection is looked for").
     static let looksForLastConnection = (0x075800..<0x080000).contains(versionNumber)
 
-    /// Whether libcurl appends a folded first field line to memory of the handle's last response that it has freed (before 8.2).
-    /// LibcurlQuirks.md: a folded first line.
+    /// Whether libcurl appends a folded first field line to freed memory (libcurl quirk "A folded first line").
     static let foldsIntoFreedHeader = (0x075800..<0x080200).contains(versionNumber)
 
-    /// Whether libcurl loses an HTTP/2 response whose stream the server resets (RST_STREAM), when it reads both together
-    /// (corrected in 8.1). LibcurlQuirks.md: early response, lost.
+    /// Whether libcurl loses an HTTP/2 response whose stream the server resets.
+    ///
+    /// libcurl quirk: Early response, lost (7.88 and 8.0; corrected in 8.1, by its source). libcurl loses a response that it
+    /// reads together with the reset of its stream (RFC 9113 section 8.1, `cf_h2_recv`). The request fails with
+    /// `connection-lost`, with the advice to use HTTP/1.1. Without data to send, it fails at the limit for the response head.
+    /// Tests: EarlyResponseTests.
     static let losesResponseBeforeReset = versionNumber < 0x080100
 
-    /// The value of CURLOPT_DNS_CACHE_TIMEOUT, in seconds, with which entries never expire. 7.88.1 takes -1. Version 8.14.1
-    /// removes all entries then, and 8.16.0 refuses it. LibcurlQuirks.md: entries without a time limit.
+    /// The value of CURLOPT_DNS_CACHE_TIMEOUT, in seconds, with which entries never expire.
+    ///
+    /// libcurl quirk: Entries without a time limit (7.88.1 takes -1; 8.14.1; 8.16.0). With -1, 8.14.1 removes all entries at
+    /// the end of each transfer, and 8.16.0 refuses the value (curl's issue 18959). Version 8 gets its longest limit, 68 years.
+    /// Tests: TransportConnectionTests, DeadConnectionTests, RepetitionTests.
     static let endlessEntries = versionNumber < 0x080000 ? -1 : Int(Int32.max)
 
-    /// Whether libcurl closes an idle connection that has unread TLS 1.3 session tickets (8.14.1), and therefore uses no connection
-    /// that was made ahead over HTTP/1.1 with TLS 1.3. LibcurlQuirks.md: unread session tickets.
+    /// Whether libcurl closes an idle connection that has unread TLS 1.3 session tickets.
+    ///
+    /// libcurl quirk: Unread session tickets (8.14.1; not 7.88.1). libcurl closes a connection that was made ahead over
+    /// HTTP/1.1 with TLS 1.3, since its session tickets are unread (`Curl_conn_seems_dead`), and makes another one.
+    /// Tests: StrayBytesTests, PreconnectTLSTests.
     package static let closesWithUnreadTickets = versionNumber >= 0x080000
 
-    /// Whether libcurl finds a kept connection to a proxy whatever the login (8.14.1). LibcurlQuirks.md: one name for an HTTPS
-    /// proxy.
+    /// Whether libcurl finds a kept connection to a proxy whatever the login (libcurl quirk "One name for an HTTPS proxy").
     package static let matchesProxyWithoutLogin = versionNumber >= 0x080000
 
-    /// Whether the window of an HTTP/2 stream, up to which a server sends ahead of a slow reader, is 32 MiB (7.88) and not less.
-    /// LibcurlQuirks.md: a pause is not exact.
+    /// Whether the window of an HTTP/2 stream, up to which a server sends ahead of a slow reader, is the larger one.
+    ///
+    /// libcurl quirk: A pause is not exact (7.88.1; 8.14). A paused HTTP/2 stream is read on while others use its connection:
+    /// up to 32 MiB with 7.88, and 20 MiB with 8.14. Tests: TransportStreamTests.
     package static let hasLargeStreamWindow = versionNumber < 0x080000
 }
 
-/// The results of setting libcurl's options, with the first refused one. A transfer requires all of its options. Without a key
-/// pin, a client certificate or a callback it would be less secure than its settings.
+/// The results of setting libcurl's options, with the first refused one.
+///
+/// libcurl quirk: Options can be refused (any version). A libcurl without a feature refuses its options. A transfer requires
+/// all but those without which it is equally secure. Tests: OptionResultsTests.
 struct OptionResults {
     /// The first option that was refused; nil while none was.
     private var refused: (option: CURLoption, code: CURLcode)?

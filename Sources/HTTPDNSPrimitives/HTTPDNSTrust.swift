@@ -234,8 +234,8 @@ extension HTTPDNSTrust {
         /// - Throws: ``HTTPDNSTrust/Error`` with code `publicKeyPin`.
         public init(_ text: String) throws(HTTPDNSTrust.Error) {
             let digest = text.hasPrefix("sha256//") ? text.dropFirst("sha256//".count) : text[...]
-            // The last digit's two low bits must be 0, which the decoder checks. Otherwise one key would have four spellings, of
-            // which libcurl, which compares text, accepts one.
+            // libcurl quirk: Key pins are compared as text (any version). One key has four spellings in base64. Only the
+            // canonical one is accepted, whose last two bits are 0. Tests: PublicKeyPinTests.
             guard Base64.bytes(digest)?.count == 32 else {
                 throw HTTPDNSTrust.Error(
                     .publicKeyPin,

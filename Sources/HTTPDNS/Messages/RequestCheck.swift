@@ -86,6 +86,7 @@ enum RequestCheck {
                 "the header field \(name) is set by the client, from the body",
                 hint: "leave it out; a stream's length goes into Request.Body.stream(length:)"
             )
+        // libcurl quirk: No trailers over HTTP/2 (7.88.1). libcurl sends trailers over HTTP/1.1 alone. Tests: none.
         case 7 where text == "trailer":
             throw refusal(
                 "the header field Trailer announces fields behind the body, and none are sent",

@@ -49,8 +49,10 @@ final class Connection: HeapMember {
     var lastStream: UInt32? { didSet { recount() } }
     /// Whether the server's GOAWAY requires HTTP/1.1 for the streams after the last one (RFC 9113 section 7).
     var requiresHTTP1 = false
-    /// The number of streams that the server kept when it refused others; `nil` while it has refused none. libcurl then sends
-    /// no other request on the connection (7.88.1).
+    /// The number of streams that the server kept when it refused others; `nil` while it has refused none.
+    ///
+    /// libcurl quirk: A refusal closes the connection to others (7.88.1). Once a server has refused a stream, libcurl sends
+    /// nothing more on that connection. The accepted streams are the new limit. Tests: StreamQueueTests.
     private(set) var acceptedStreams: Int? { didSet { recount() } }
     /// Whether the server's settings have arrived, which contain its stream limit. They precede the first bytes of a response
     /// (RFC 9113 section 3.4), and take less time than another connection.
@@ -275,8 +277,9 @@ struct PinConnections {
     }
 }
 
-// Bytes on a connection that carries no request, which libcurl would read as the response to the next one (LibcurlQuirks.md:
-// stray bytes).
+// libcurl quirk: Stray bytes (7.88). Over HTTP/1.x libcurl takes bytes on an idle connection, such as a 408, for the next
+// response. Before each request the driver, the kernel (FIONREAD) and OpenSSL (`SSL_pending`) are asked for them.
+// Tests: StrayBytesTests, StrayTimeoutTests.
 
 extension EasyHandle {
     /// Whether the request's connection serves one request at a time.

@@ -6,10 +6,9 @@ internal import CHTTPDNSCurl
 /// A connection pool without connections, in which libcurl looks in vain for the last connection of an easy handle. Loop thread
 /// only.
 ///
-/// libcurl 7.88 keeps the number of the connection that a handle used last. When the handle is removed, libcurl walks all
-/// connections of the multi handle to find it (LibcurlQuirks.md: the last connection is looked for). A question for the
-/// connection (CURLINFO_ACTIVESOCKET) has libcurl look in the pool of the handle's share instead, and forget the number because
-/// it is not there.
+/// libcurl quirk: The last connection is looked for (7.88). A removed handle makes libcurl walk all connections to the one that
+/// it used last (`close_connect_only`), unless it was asked for it (CURLINFO_ACTIVESOCKET) with a share whose pool is empty.
+/// Tests: EmptyConnectionPoolTests.
 final class EmptyConnectionPool {
     /// The number of connections up to which the walk costs less than the question.
     static let minimumConnections = 64

@@ -13,8 +13,11 @@ struct PinKey: Hashable {
     var versions: HTTPDNSTransfer.AllowedVersions
     /// The egress path, unless transfers connect to the endpoint directly.
     var egressPath: EgressPath?
-    /// Whether the client's own certificate is withheld from the server. A session that was made with the certificate would
-    /// identify the client.
+    /// Whether the client's own certificate is withheld from the server.
+    ///
+    /// libcurl quirk: A certificate outlives its request (7.88.1; 8). Only a reset removes a client certificate from a handle,
+    /// and libcurl 8 may resume its session, which identifies the client. Requests that withhold it have a pin of their own.
+    /// Tests: PinTableTests, ClientCertificateTests.
     var withholdsCertificate = false
 }
 
@@ -40,12 +43,16 @@ extension PinKey {
     }
 }
 
-/// The libcurl options of one key: a made-up name, which identifies the connections in libcurl's pool, and the address of
-/// that name.
+/// The libcurl options of one key: a made-up name, which identifies the connections in libcurl's pool, and the address of that
+/// name. libcurl does not copy the lists: they are freed after the last transfer that uses them.
 ///
-/// The name is under `.invalid` (RFC 6761 section 6.4) and stands for exactly one endpoint, because libcurl's pool ignores
-/// addresses (LibcurlQuirks.md: reuse ignores the address). libcurl does not copy the lists: they are freed after the last
-/// transfer that uses them.
+/// libcurl quirk: Reuse ignores the address (7.88.1 to 8.21.0). The pool finds connections by name and port, and all transfers
+/// share the host table: on the real name an old connection or another transfer's address would be used. So each endpoint has a
+/// made-up name under `.invalid` (RFC 6761 section 6.4). Tests: TransportAgainstNginxTests, PinTableTests, MovedMappingTests.
+///
+/// libcurl quirk: One bucket for each target (7.88; corrected in 8.14). With addresses as targets, all hosts at one share a
+/// bucket of the pool, and HTTP/1.1 connections of one make another's HTTP/2 requests open 9 to 20 connections.
+/// Tests: PinTableTests.
 final class Pin {
     let key: PinKey
     let slot: Int
@@ -118,6 +125,9 @@ final class Pin {
 }
 
 /// The libcurl options of a pin: the connection target for the URL's host, and the addresses of names.
+///
+/// libcurl quirk: Proxies are told the pin (7.88.1). HTTP proxies, SOCKS 4a and SOCKS 5h receive the target of
+/// CURLOPT_CONNECT_TO: they get none, or one with the address. Tests: PinEntriesTests, SocksTests.
 struct PinEntries {
     /// `host:port:p7.invalid:port` (CURLOPT_CONNECT_TO); `nil` if a proxy gets the URL's own name.
     var connectTo: String?

@@ -3,11 +3,12 @@
 
 internal import HTTPDNSPrimitives
 
-/// The pins of one key that has many connections over HTTP/1.x. Loop thread only.
+/// The pins of one key that has many connections over HTTP/1.x. A transfer gets a name that has a free connection, if there is
+/// one. Loop thread only.
 ///
-/// libcurl walks the connections of a name when it looks for a free one (LibcurlQuirks.md: the connections of a name are
-/// walked). So a key with many connections has several names, each with a limited number of them. A transfer gets a name that
-/// has a free connection, if there is one.
+/// libcurl quirk: The connections of a name are walked (7.88.1). libcurl looks for a free connection from the oldest one on
+/// (`ConnectionExists`). Beyond 64 connections a key has several pins. One that allows HTTP/2, or has a proxy or a Unix socket,
+/// has one. Tests: PinSiblingsTests, SystemCallTests.
 final class PinSiblings {
     /// The number of connections of one name at which another connection gets another name.
     static let maximumConnections = 64

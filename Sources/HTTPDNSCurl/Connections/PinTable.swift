@@ -5,14 +5,13 @@ internal import HTTPDNSPrimitives
 
 /// The pins of one loop.
 ///
-/// Three numbers are bounded.
-///
-/// - The entries in libcurl's host table (LibcurlQuirks.md: the host table is walked). The least recently used are removed by a
-///   line in the list of the next transfer.
-/// - The pins, which must not long outlive the connections that their names identify.
-/// - The names (LibcurlQuirks.md: names are never forgotten). A name is given to another pin once no connection has it any more.
+/// Three numbers are bounded: libcurl's entries (the least recently used are removed by a line in the list of the next
+/// transfer), the names, and the pins, which must not long outlive the connections that their names identify.
 struct PinTable {
-    /// The maximum number of entries, beyond which each request costs noticeably more.
+    /// The maximum number of entries.
+    ///
+    /// libcurl quirk: The host table is walked (7.88.1). libcurl walks its host table at the end of each request: 32 us when
+    /// empty, 54 us with 3,000 entries, 160 us with 10,000. Tests: PinTableTests, TransportConnectionTests.
     static let maximumEntries = 256
 
     private let maximumPins: Int
@@ -209,6 +208,10 @@ struct PinTable {
     /// Frees the name of a pin. The pool finds connections by name alone, so a name must have none before it may identify
     /// another address. An entry of the old pin in libcurl's table is replaced, since a new pin's first transfer brings its
     /// own.
+    ///
+    /// libcurl quirk: Names are never forgotten (7.88). libcurl walks a record for each name whose connection it closed because
+    /// its pool was full: 300 us a request after 20,000 names. So the number of a dropped pin is given to another pin.
+    /// Tests: PinTableTests.
     private mutating func recycleName(of pin: Pin) {
         guard pin.isRetired, pin.connections.isEmpty, pin.transfersInFlight == 0 else { return }
         if let names { names.giveBack(pin.number) } else { freeNumbers.append(pin.number) }

@@ -5,6 +5,10 @@ internal import HTTPDNSPrimitives
 
 /// The race of a request's endpoints: the attempts, and the one that carries the request (RFC 8305 section 5).
 ///
+/// libcurl quirk: Several addresses of a name (7.88.1 to 8.14.1; 8.21.0 tries the next address after 200 ms, for TCP only).
+/// libcurl moves on to the next address after TCP failures only, and gives each half of the remaining connect limit. So each
+/// entry has one address, and the loop races handles. Tests: TransportRaceTests, TransportRaceOverTLSTests.
+///
 /// A value type: every event is a method that returns the action to take. Endpoints are identified by their index in the order
 /// of attempts. The gate is the last moment before bytes of the request are sent: the first attempt that reaches it wins, and
 /// no other may send.
@@ -69,9 +73,12 @@ struct Race: Equatable {
     }
 
     /// Notes that an attempt's delay has passed, after which its endpoint is suspect, here or in the race of another request.
-    /// - Parameter hasConnection: Whether it has a connection of its own. An attempt that waits for another's connection
-    ///   (HTTP/2) is withdrawn if the latest attempt is still within its delay. Otherwise, when the owner of that connection
-    ///   leaves, libcurl would open a new one to the same endpoint for the first waiter.
+    ///
+    /// libcurl quirk: Waiters inherit a dead endpoint (7.88.1). When the owner of an awaited connection (CURLOPT_PIPEWAIT) is
+    /// removed, libcurl connects to the same endpoint for the next waiter. So all that wait for a suspect endpoint are
+    /// withdrawn together. Tests: RaceTests, TransportRaceOverTLSTests.
+    /// - Parameter hasConnection: Whether it has a connection of its own. An attempt that waits for another's (HTTP/2) is
+    ///   withdrawn if the latest attempt is still within its delay.
     mutating func delayPassed(_ index: Int, hasConnection: Bool) -> Step {
         guard winner == nil, attempts[index] == .running else { return .nothing }
         var step = Step.nothing

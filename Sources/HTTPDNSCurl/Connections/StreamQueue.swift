@@ -6,12 +6,18 @@ internal import HTTPDNSPrimitives
 
 /// The transfers of a pin that wait until its HTTP/2 connections have room. Loop thread only.
 ///
-/// libcurl gets only as many transfers as its connections surely have room for (LibcurlQuirks.md: a connection for each full
-/// stream). Beyond that it gets one, and the next when that one has a connection: an open one that had room after all, or a new
-/// one. The queue learns a server's limit from the number of transfers on a connection when libcurl opened another one.
+/// libcurl quirk: A connection for each full stream (7.88.1; fewer connections from 8.14 on). libcurl opens a connection for
+/// each transfer that finds all others full: 900 for 1,000 requests. So transfers wait in the loop, which learns the server's
+/// limit. Tests: StreamLimitTests, StreamQueueTests.
+///
+/// libcurl gets only as many transfers as its connections surely have room for. Beyond that it gets one, and the next when that
+/// one has a connection: an open one that had room after all, or a new one. The queue learns a server's limit from the number
+/// of transfers on a connection when libcurl opened another one.
 struct StreamQueue {
-    /// The streams that libcurl puts on a connection before the server's settings arrive (LibcurlQuirks.md: 100 streams are
-    /// assumed).
+    /// The streams on a connection before the server's settings arrive.
+    ///
+    /// libcurl quirk: 100 streams are assumed (7.88.1). libcurl puts 100 streams on a connection before the server's settings
+    /// arrive. Where fewer are known, CURLOPT_FRESH_CONNECT forces a new one. Tests: StreamQueueTests.
     private static let initialLimit = 100
 
     /// The streams that a connection of the pin can carry, as far as is known.

@@ -43,8 +43,11 @@ extension TransportLoop {
         )
     }
 
-    /// Forgets a connection that libcurl closed without CURLOPT_CLOSESOCKETFUNCTION, since its descriptor may belong to anything
-    /// in the process by now (LibcurlQuirks.md: sockets close without a callback).
+    /// Forgets a connection whose descriptor may belong to anything in the process by now.
+    ///
+    /// libcurl quirk: Sockets close without a callback (7.88). libcurl closes a socket that never connected without
+    /// CURLOPT_CLOSESOCKETFUNCTION. So the loop compares inodes before it forgets or shuts down anything.
+    /// Tests: TransportRaceTests.
     /// - Returns: Whether the descriptor is no longer the socket that it was opened as.
     @discardableResult
     func forgetIfClosed(_ connection: Connection) -> Bool {
@@ -139,9 +142,10 @@ extension EasyHandle {
     }
 
     /// Switches keepalive on for a new socket: it detects a dead path while a response is pending, and sent data is bounded by
-    /// TCP_USER_TIMEOUT.
+    /// TCP_USER_TIMEOUT. CURLOPT_TCP_KEEPALIVE stays off: it would replace these values after this call.
     ///
-    /// libcurl's CURLOPT_TCP_KEEPALIVE stays off: it has no count before 8.9, and would replace these values after this call.
+    /// libcurl quirk: The count of keepalive is new (all versions). CURLOPT_TCP_KEEPCNT exists since 8.9, so the client sets
+    /// the socket's options itself. Tests: SocketOptionTests.
     func keepAlive(_ descriptor: Int32, family: Int32) {
         let keepalive = loop.configuration.tcpKeepalive
         guard !keepalive.isOff, isInternetFamily(family) else { return }
@@ -224,16 +228,19 @@ extension EasyHandle {
 }
 
 extension TransportConfiguration {
-    /// The idle limit for libcurl, which compares whole elapsed seconds and closes a connection when there are more.
+    // libcurl quirk: Age limits skip busy connections (7.88.1). libcurl checks the age of idle connections only, in whole
+    // seconds, and 0 is no limit. The loop retires the pin of a shared connection. Tests: RetiredConnectionTests,
+    // RetiredSharedConnectionTests.
+    /// The idle limit for libcurl, which closes a connection when more seconds have elapsed.
     var idleSeconds: Int { max(0, Int(idleLimit.components.seconds) - 1) }
-    /// The maximum age for libcurl, to which 0 means no limit.
+    /// The maximum age for libcurl.
     var lifeSeconds: Int { max(1, Int(maximumAge.components.seconds) - 1) }
 }
 
-/// A transfer that makes libcurl check its idle connections.
+/// A transfer that makes libcurl check its idle connections. It has no other effect: it ends before there is a socket.
 ///
-/// libcurl checks them only when it looks for a connection (LibcurlQuirks.md: idle connections stay open). This transfer looks
-/// for one and has no other effect: its name cannot be looked up, and it ends before there is a socket.
+/// libcurl quirk: Idle connections stay open (7.88). libcurl closes dead, old and idle connections only when it looks for one.
+/// A transfer that cannot be looked up makes it look. Tests: RetiredConnectionTests.
 final class IdleConnectionReaper {
     private let curl: UnsafeMutableRawPointer
     private var isRunning = false

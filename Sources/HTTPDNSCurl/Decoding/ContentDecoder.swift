@@ -34,6 +34,13 @@ enum DecodingFault: Error, Hashable {
 ///
 /// It produces a chunk when the reader asks for it, so its memory is bounded, however much longer the decoded body is: each
 /// coding has one buffer and the window of its library.
+///
+/// libcurl quirk: Truncated bodies pass (7.88 and later). libcurl accepts bodies that end within their coding, and fails at the
+/// second gzip member. So it decodes nothing, and the client decodes all codings in the reader's task.
+/// Tests: ContentDecoderTests, InflatedBodyTests, TruncatedBodyTests.
+///
+/// libcurl quirk: Size limits count encoded bytes (7.88.1; 8.21.0 stops). CURLOPT_MAXFILESIZE does not stop a decompression
+/// bomb. The client counts decoded bytes. Tests: ContentDecoderTests, DecodingTests, InflatedBodyTests.
 package final class ContentDecoder {
     /// The maximum length of a decoded chunk.
     static let maximumChunk = EasyHandle.maximumChunk

@@ -25,7 +25,10 @@ extension EasyHandle {
         let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
         let tunnels = proxy.tunnels(scheme, versions)
         if proxy.kind.isHTTP, tunnels { set(CURLOPT_HTTPPROXYTUNNEL, 1) }
-        // Otherwise libcurl also offers GSSAPI, which looks names up itself. CURLAUTH_BASIC is a cast that Swift cannot see.
+        // libcurl quirk: SOCKS offers GSSAPI (7.88.1). libcurl offers GSSAPI, which looks names up. CURLOPT_SOCKS5_AUTH permits
+        // user and password only. Tests: SocksTests.
+        //
+        // CURLAUTH_BASIC is a cast that Swift cannot see.
         if !proxy.kind.isHTTP { set(CURLOPT_SOCKS5_AUTH, 1 << 0) }
         if let login = proxy.login, login.scheme == .basic || tunnels {
             // CURLAUTH_DIGEST is a cast that Swift cannot see. The default is Basic.
@@ -43,8 +46,11 @@ extension EasyHandle {
         }
     }
 
-    /// Whether libcurl took a kept connection that does not belong to the pin. libcurl identifies connections to a proxy by
-    /// the proxy's name, not by their login or local address.
+    /// Whether libcurl took a kept connection that does not belong to the pin.
+    ///
+    /// libcurl quirk: One name for an HTTPS proxy (7.88.1 passes over a tunnel of another login; 8.14.1 chooses it). TLS proves
+    /// the proxy's name, so it cannot be made up, and libcurl may choose a kept connection of another login or address. The
+    /// pre-request callback rejects that, and the addresses are tried in turn. Tests: SecureProxyTests.
     func isForeign(_ pin: Pin) -> Bool { pin.sharesName && connection == nil }
 }
 
@@ -64,7 +70,8 @@ extension EgressProxy {
     }
 }
 
-// The failures of an egress path: libcurl has few codes of its own for proxies.
+// libcurl quirk: Few codes for proxies (7.88.1). libcurl reports SOCKS failures with one code, and a broken proxy like a broken
+// server. The client reads CURLINFO_PROXY_ERROR, the status of CONNECT and the phase. Tests: SocksTests, SquidTests.
 extension EasyHandle {
     /// Returns the failure; `nil` when it is not about the egress path.
     func egressFailure(_ code: CURLcode) -> TransferFailure? {

@@ -6,8 +6,10 @@ internal import Glibc
 internal import HTTPDNSPrimitives
 
 extension EasyHandle {
-    /// Binds a new socket to the local address that its transfer requires. libcurl's own option would look the address up like
-    /// a name.
+    /// Binds a new socket to the local address that its transfer requires.
+    ///
+    /// libcurl quirk: A local address is looked up (7.88.1). CURLOPT_INTERFACE looks an address up like a name, so the socket
+    /// callback binds the socket. Tests: LocalWayTests.
     /// - Returns: Whether the socket can be used.
     func bind(_ descriptor: Int32, family: Int32) -> Bool {
         guard case .address(let address) = pin?.key.egressPath?.source, family == AF_INET || family == AF_INET6 else {

@@ -10,11 +10,12 @@ typealias EpollControl = @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<ep
 /// epoll_wait(2).
 typealias EpollWait = @Sendable (Int32, UnsafeMutablePointer<epoll_event>, Int32, Int32) -> Int32
 
-/// An object that waits for sockets and lets libcurl act on them: `curl_multi_socket_action` on epoll, with lazy
-/// deregistration. One loop has one driver; it lives on the loop's thread.
+/// An object that waits for sockets and lets libcurl act on them: `curl_multi_socket_action` on epoll. One loop has one driver;
+/// it lives on the loop's thread. A socket without libcurl's interest stays registered until it has an event or is closed.
 ///
-/// libcurl withdraws its interest in a socket and registers it again around each keep-alive request. A socket without
-/// interest stays registered here until it has an event or is closed, which saves two system calls per request.
+/// libcurl quirk: Sockets are registered again (7.88.1). libcurl registers a socket again around each keep-alive request. The
+/// driver keeps the registration, which saves two system calls. `curl_multi_poll` costs four times as much beside 2,000 silent
+/// requests. Tests: none.
 final class EpollDriver {
     private struct Registration {
         /// The events that the kernel reports: bits of CURL_POLL_IN and CURL_POLL_OUT.
@@ -237,11 +238,12 @@ enum Milliseconds {
     }
 }
 
-/// The limit of connections that libcurl keeps.
+/// The limit of connections that libcurl keeps. Streams that share a connection (HTTP/2) count individually. Beside many of
+/// them more connections than the limit may stay, until they are idle for too long.
 ///
-/// libcurl's own limit (CURLMOPT_MAXCONNECTS) also counts those in use, so it follows the running transfers (LibcurlQuirks.md:
-/// the idle limit counts busy connections). Streams that share a connection (HTTP/2) count individually. Beside many of them
-/// more connections than the limit may stay, until they are idle for too long.
+/// libcurl quirk: The idle limit counts busy connections (7.88.1). CURLMOPT_MAXCONNECTS counts connections in use too, so the
+/// limit follows the running transfers. Where none may be kept, CURLOPT_FORBID_REUSE is set. Tests: RetiredConnectionTests,
+/// TransportConnectionTests.
 struct IdleConnectionLimit {
     private let maximumIdle: Int
     /// The limit changes in steps of this size: beside many transfers it would otherwise be set for each of them. A step is an

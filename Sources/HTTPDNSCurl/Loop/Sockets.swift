@@ -30,7 +30,8 @@ func textsAreEqual(_ left: UnsafePointer<CChar>, _ right: UnsafePointer<CChar>) 
 
 /// Shuts a connection down in both directions; the descriptor stays open.
 ///
-/// The unread bytes are dropped, and none follow: libcurl considers a connection alive as long as a byte can be read (7.88).
+/// libcurl quirk: Unread bytes look alive (7.88). libcurl considers a connection alive while a byte can be read. So the unread
+/// bytes are dropped, and none follow. Tests: StrayBytesTests.
 func shutdownSocket(_ descriptor: Int32) {
     _ = shutdown(descriptor, Int32(SHUT_RDWR))
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in

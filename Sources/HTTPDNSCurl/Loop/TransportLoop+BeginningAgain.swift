@@ -15,9 +15,12 @@ extension TransportLoop {
         return beginAgainWithEntry(handle)
     }
 
-    /// Begins a transfer again with its own entry, after libcurl's table lost the one that it relied on. Usually nothing was sent:
-    /// libcurl had not even looked for a connection. When libcurl was about to repeat a request, the rules of a second sending
-    /// apply.
+    /// Begins a transfer again with its own entry, after libcurl's table lost the one that it relied on. Usually nothing was
+    /// sent: libcurl had not even looked for a connection.
+    ///
+    /// libcurl quirk: An entry can be missing (7.88.1, 8.14.1; 8.21.0 reports code 42). A transfer whose entry another one has
+    /// removed fails with `CURLE_COULDNT_RESOLVE_HOST`, and begins again with its own. Sent bytes are counted from zero then,
+    /// so the rules of a second sending apply first. Tests: TransportConnectionTests, RepetitionTests.
     private func beginAgainWithEntry(_ handle: EasyHandle) -> Bool {
         guard let pin = handle.pin, !handle.bringsEntry, !handle.hasFailed else { return false }
         if handle.mayHaveBeenSent {
@@ -49,7 +52,9 @@ extension TransportLoop {
         guard let transfer = handle.transfer, let old = handle.pin, !handle.hasFailed else { return false }
         if handle.requiresHTTP1, !useHTTP1(for: transfer, insteadOf: old) { return false }
         guard handle.isBodyAtHand else { return false }
-        // libcurl reports a stream beyond a GOAWAY as refused, too.
+        // libcurl quirk: Old requests wait longest (8.14.1). libcurl serves transfers by a number that a later one may have
+        // lower (`multi->process`), so a server that ends connections often refuses some requests often. Streams beyond a
+        // GOAWAY do not count as refusals. A trace tells them apart. Tests: GoAwayTests.
         let lastStream = handle.connection?.lastStream
         let isStream =
             handle.stream?.isRefused == true && handle.stream?.isPastGoAway(lastStream: lastStream) != true
@@ -108,9 +113,11 @@ extension TransportLoop {
         CURLE_OK, CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
     ]
 
-    /// Begins a transfer again after its connection ended without a byte of a response. Over HTTP/1.1 libcurl sends the request
-    /// again on its own. Over HTTP/2 it does so only after some ends, not after a closed connection or one shared with other
-    /// requests (7.88.1). It happens once, for a server may end each connection.
+    /// Begins a transfer again after its connection ended without a byte of a response, once, for a server may end each
+    /// connection. Over HTTP/2 libcurl does not do so after a closed connection or one shared with other requests.
+    ///
+    /// libcurl quirk: Repetition depends on the end (7.88.1). Over HTTP/2 libcurl repeats after some ends only. The loop does
+    /// so once, on another pin. Tests: DeadHTTP2ConnectionTests.
     private func beginAgainOnNewConnection(_ handle: EasyHandle) -> Bool {
         guard handle.stream != nil, !handle.isHeadBegun, !handle.hasFailed, !handle.isRepeated,
             handle.transfer?.mayBeSentTwice == true, handle.tlsAlert == nil, let old = handle.pin

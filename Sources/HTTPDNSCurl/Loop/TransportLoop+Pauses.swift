@@ -18,8 +18,11 @@ extension TransportLoop {
         unpause(handle)
     }
 
-    /// Resumes sending after an early response. After an error status libcurl discards the rest of the request, but it never
-    /// ends a transfer whose sending is paused (7.88.1). The sending side is resumed, and pauses again if it has nothing.
+    /// Resumes sending after an early response: libcurl discards the rest of the request, and sending pauses again if it has
+    /// nothing.
+    ///
+    /// libcurl quirk: A paused sender never ends (7.88.1). After an error status libcurl never ends a transfer whose sending is
+    /// paused, so the loop resumes it when the response begins. Tests: TransportStreamTests.
     func resumeAnsweredEarly() {
         pending.remove(.earlyAnswers)
         while let handle = answeredEarly.popLast() { resumeSending(handle) }
@@ -40,7 +43,9 @@ extension TransportLoop {
         handle.isTakingKept = !handle.isReadingPaused
         let code = curl_easy_pause(handle.curl, directions)
         handle.isTakingKept = false
-        // This call delivers the data that libcurl had kept back. If that fails, libcurl does not continue the transfer.
+        // libcurl quirk: Kept-back data arrives in the call (7.88.1). `curl_easy_pause` delivers kept-back data before it
+        // returns. The body callback accepts it all, and the loop ends the transfer after an error.
+        // Tests: TransportAnswerTests.
         if handle.hasFailed || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
             finish(handle, result(of: handle, code))
         }

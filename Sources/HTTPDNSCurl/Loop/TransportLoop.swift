@@ -321,7 +321,9 @@ final class TransportLoop {
             return .failure(withTrail(handle.failure(for: CURLE_RECV_ERROR, elapsed: elapsed(handle)), handle))
         }
         guard handle.isHeadComplete else {
-            // Not CURLE_GOT_NOTHING while another request of the connection is being repeated (7.88.1: `bits.retry`).
+            // libcurl quirk: Success without a head (7.88.1). While another request of the connection is repeated, libcurl ends
+            // a transfer with `CURLE_OK` without a head (`bits.retry`). It counts as `CURLE_GOT_NOTHING`.
+            // Tests: DeadHTTP2ConnectionTests.
             if handle.stream != nil {
                 let failure = handle.failure(for: CURLE_GOT_NOTHING, elapsed: elapsed(handle))
                 return .failure(withTrail(failure, handle))

@@ -6,10 +6,12 @@ internal import Glibc
 internal import HTTPDNSPrimitives
 
 /// A private copy of a CA file, as it was when it was tested. All loops and connections use the copy: whatever happens to the
-/// file later changes nothing until it has been read and tested again.
+/// file later changes nothing until it has been read and tested again. Where the path of the copy cannot be opened, as after a
+/// change of the process's user, libcurl gets the bytes.
 ///
-/// libcurl gets the copy as a path, `/proc/self/fd/N`, since it keeps the parsed authorities of a path and parses bytes again
-/// for each connection. Where that path cannot be opened, as after a change of the process's user, it gets the bytes.
+/// libcurl quirk: A directory of authorities (7.88.1). With a CA directory, or authorities as bytes, each TLS connection costs
+/// 16 ms instead of 0.8 ms: it keeps only those of a file. So it gets one file, a copy in memory (`/proc/self/fd/N` of
+/// memfd_create(2)). Tests: CertificateBundleTests, TrustedTransportTests.
 ///
 /// Safe to share: nothing in it changes between its init and its deinit.
 final class Authorities: @unchecked Sendable {

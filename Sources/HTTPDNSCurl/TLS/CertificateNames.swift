@@ -5,8 +5,9 @@ internal import Glibc
 
 /// The names in the certificate of a connection's server, read with the OpenSSL that libcurl is linked with.
 ///
-/// libcurl lists them only together with all other contents of the chain (CURLOPT_CERTINFO), for each handshake
-/// (LibcurlQuirks.md: certificates are described in full).
+/// libcurl quirk: Certificates are described in full (7.88.1; the same words in 8). CURLOPT_CERTINFO prints all certificates
+/// for each handshake, so it is set only on request. The names for an error are read from OpenSSL.
+/// Tests: CertificateNamesTests, TransportAgainstNginxTests.
 struct CertificateNames {
     private typealias Pointer = UnsafeMutableRawPointer
 

@@ -6,8 +6,9 @@ package import HTTPDNSPrimitives
 
 /// The TLS library that libcurl uses.
 ///
-/// libcurl accepts many options without effect on TLS libraries that lack the feature. The client therefore uses TLS only with
-/// OpenSSL and its variants, whose options have tests. LibcurlQuirks.md: options can be ignored.
+/// libcurl quirk: Options can be ignored (any version; tested with OpenSSL 3.0). Other TLS libraries ignore options, so TLS is
+/// used only with OpenSSL, LibreSSL, BoringSSL, AWS-LC and quictls. Key pins, a client certificate or a minimum version refuse
+/// the settings, otherwise the first TLS connection is refused. Tests: TLSBackendTests.
 package struct TLSBackend: Hashable, Sendable, CustomStringConvertible {
     /// The backend of the libcurl in use; `nil` when it has no TLS.
     package static let current = TLSBackend(

@@ -6,11 +6,12 @@ internal import Glibc
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// A store of TLS sessions that one connection at a time may resume and add to (CURLOPT_SHARE).
+/// A store of TLS sessions that one connection at a time may resume and add to (CURLOPT_SHARE). Handles of several loops may
+/// have the same store, so the share has locks: for the sessions, and for its count of handles.
 ///
-/// Sessions belong to a pin, and not to the easy handle that made them (LibcurlQuirks.md: sessions belong to a handle). Handles
-/// of several loops may have the same store, and one transfer at a time uses it. So the share has locks: for the sessions, and
-/// for its count of handles.
+/// libcurl quirk: Sessions belong to a handle (7.88; 8.14 resumes across targets). libcurl keeps a TLS session in its handle.
+/// So sessions are in a share that belongs to a pin's name on all loops, with lock functions, used by one transfer at a time.
+/// Tests: TLSSessionTests.
 final class TLSSessions: Sendable {
     /// The share; `nil` when libcurl created none. Handles then keep their sessions themselves. The pointer never changes, and
     /// libcurl locks what it leads to.
@@ -111,7 +112,11 @@ enum KeyLog {
             unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void).self)
         }
 
-    /// Removes the callback that libcurl has set on a TLS context (7.88: `ossl_connect_step1`), before its first handshake.
+    /// Removes the callback that libcurl has set on a TLS context, before its first handshake.
+    ///
+    /// libcurl quirk: Secrets are written to a file (7.88). libcurl writes TLS secrets to the file of `SSLKEYLOGFILE`
+    /// (`ossl_connect_step1`). The callback is removed unless the settings ask for it, and an empty file remains.
+    /// Tests: ServerTests.
     static func prevent(on context: UnsafeMutableRawPointer?) {
         guard let context else { return }
         setCallback?(context, nil)

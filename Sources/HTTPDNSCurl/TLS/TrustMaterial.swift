@@ -6,11 +6,12 @@ internal import Glibc
 internal import HTTPDNSPrimitives
 
 /// The trust material for libcurl from one reading of the files behind ``HTTPDNSTrust``: all connections of one loop use the
-/// same.
+/// same. The authorities are a private copy of the file. A certificate that was replaced a moment before its key would fail all
+/// connections in between.
 ///
-/// The certificate and its key are read once and passed as bytes (CURLOPT_SSLCERT_BLOB). libcurl would open files for each
-/// connection, and a certificate that was replaced a moment before its key would fail all connections in between. The
-/// authorities are a private copy of the file.
+/// libcurl quirk: Certificate files are opened each time (7.88.1). libcurl opens certificate and key for each connection, so
+/// they are read once and passed as bytes. An empty password keeps OpenSSL from asking on the terminal.
+/// Tests: CertificateRotationTests, ClientCertificateTests.
 ///
 /// Safe to share: nothing in it changes between its init and its deinit.
 final class TrustMaterial: @unchecked Sendable {
@@ -181,11 +182,12 @@ extension TransferFailure {
     }
 }
 
-/// A test whether libcurl can use a ``TrustMaterial``. It detects authorities that are not PEM, a key of another certificate,
-/// a wrong password, and cipher suites and curves that the TLS library does not have.
+/// A test whether libcurl can use a ``TrustMaterial``. It detects authorities that are not PEM, a key of another certificate, a
+/// wrong password, and cipher suites and curves that the TLS library does not have. The connection ends when the certificate is
+/// loaded. The test takes the time to parse the authorities.
 ///
-/// libcurl checks them only when it makes a connection. So it gets one, to a socket of this process on 127.0.0.1 that is
-/// closed as soon as the certificate is loaded; nothing leaves the machine. The test takes the time to parse the authorities.
+/// libcurl quirk: Files are checked when connecting (7.88.1). libcurl finds an unusable file only when it connects, so a
+/// connection to a socket of this process tests it. Tests: ClientCertificateTests, TrustedTransportTests.
 enum TrustMaterialCheck {
     /// Runs the test. It blocks.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing`, `clientCertificateUnusable`, `tlsSettingsRefused`, or
@@ -269,9 +271,6 @@ private func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
 }
 
 /// The file with the machine's trusted certificate authorities, as one PEM file.
-///
-/// libcurl gets that one file and no directory, which would cost 16 ms for each TLS connection (LibcurlQuirks.md: a directory of
-/// authorities).
 enum CertificateBundle {
     /// The paths of the bundle on different distributions.
     static let knownPaths = [

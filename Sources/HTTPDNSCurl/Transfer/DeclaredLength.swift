@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-/// The length that a response head declares for its body, once or several times.
+/// The length that a response head declares for its body, once or several times. A recipient with another reading finds the
+/// next response on the connection at another offset.
 ///
-/// libcurl reads a `Content-Length` as `strtol` reads a number: `12abc` and `+12` are 12, `0xC` is 0. Of two fields it uses the
-/// last. Both are errors (RFC 9110 section 8.6, RFC 9112 section 6.3): a recipient with another reading finds the next response
-/// on the connection at another offset.
+/// libcurl quirk: Lengths are read like strtol (7.88.1). libcurl reads a `Content-Length` of `12abc` as 12, and of two fields
+/// the last. Both are errors (RFC 9110 section 8.6, RFC 9112 section 6.3). Tests: TransportConnectionTests.
 struct DeclaredLength {
     enum Violation {
         case notDecimal, differs, tooLarge

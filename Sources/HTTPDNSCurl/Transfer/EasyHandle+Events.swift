@@ -97,8 +97,8 @@ extension EasyHandle {
         return true
     }
 
-    /// Whether a body that waits for a 100 (Continue) may never be sent, now that the final response is there. The server may take
-    /// the next bytes on the connection for that body (LibcurlQuirks.md: a body waits for 100).
+    /// Whether a body that waits for a 100 (Continue) may never be sent, now that the final response is there. The server may
+    /// take the next bytes on the connection for that body.
     private var leavesBodyUnsent: Bool {
         guard sentBytes == 0, isSentOverHTTP1, let transfer, transfer.hasBytesToSend else { return false }
         return transfer.request.headerFields.contains(.expect)
@@ -110,8 +110,12 @@ extension EasyHandle {
         return transfer.request.method != .head && status != 204 && status != 304
     }
 
-    /// Watches for the end of TLS, if the connection has it. libcurl calls its progress callback (CURLOPT_XFERINFOFUNCTION) for the
-    /// last time when it has read the end, and before it closes the connection.
+    /// Watches for the end of TLS, if the connection has it. libcurl calls its progress callback for the last time when it has
+    /// read the end, and before it closes the connection.
+    ///
+    /// libcurl quirk: Truncated TLS bodies pass (7.88.1; an error in 8.14.1). libcurl takes a FIN without close_notify for the
+    /// end of a body without length and chunks (`ossl_recv`). The progress callback asks OpenSSL (`SSL_get_shutdown`). In clear
+    /// text nothing proves the end. Tests: CloseDelimitedBodyTests.
     private func awaitCloseNotify() {
         guard ccurl_get_openssl(curl) != nil else { return }
         needsReset = true
@@ -150,6 +154,9 @@ extension EasyHandle {
     }
 
     /// Notes the codings of a `Transfer-Encoding`. A line that may continue one is refused: libcurl reads each line alone.
+    ///
+    /// libcurl quirk: Transfer codings pass undecoded (7.88.1; refused by 8.14.1). Without content decoding libcurl delivers
+    /// `Transfer-Encoding: gzip, chunked` compressed. The client refuses such a head. Tests: TransportConnectionTests.
     /// - Returns: Whether more may follow.
     private func takeTransferCodings(_ line: UnsafeRawBufferPointer) -> Bool {
         let coding = line[0] | 0x20 == UInt8(ascii: "t") ? line.transferCoding : nil
@@ -202,9 +209,11 @@ extension EasyHandle {
         return bytes.count
     }
 
-    /// Pauses a transfer over HTTP/1.x whose next read could exceed the window of its reader. If ``receiveBody(_:)`` refused the
-    /// data instead, libcurl would copy what it has read (LibcurlQuirks.md: refused data is copied). The loop calls this when
-    /// libcurl has returned.
+    /// Pauses a transfer over HTTP/1.x whose next read could exceed the window of its reader. The loop calls this when libcurl
+    /// has returned.
+    ///
+    /// libcurl quirk: Refused data is copied (7.88.1). libcurl copies what the body callback refuses (`pausewrite`), so the
+    /// transfer is paused between two reads. Tests: TransportStreamTests.
     func pauseBeforeNextRead() {
         guard unreadBytes + readSize > Transfer.window, isSentOverHTTP1, !isReadingPaused, let transfer else { return }
         let limit = Transfer.window - readSize + 1
@@ -217,7 +226,11 @@ extension EasyHandle {
         curl_easy_pause(curl, CURLPAUSE_RECV | (isSendingPaused ? CURLPAUSE_SEND : 0))
     }
 
-    /// Checks a piece of the head before libcurl reads it (CURLOPT_HEADER). LibcurlQuirks.md: a folded first line.
+    /// Checks a piece of the head before libcurl reads it.
+    ///
+    /// libcurl quirk: A folded first line (7.88.1; corrected in 8.2, by curl's pull request 11103). Before the first field
+    /// libcurl appends a folded line to memory that it has freed (`unfold_value`). With CURLOPT_HEADER the write callback gets
+    /// each line first, and refuses it. Tests: TransportConnectionTests.
     /// - Returns: Whether more may follow.
     private func previewHead(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard CurlLibrary.foldsIntoFreedHeader else {
@@ -313,7 +326,8 @@ extension EasyHandle {
     /// Notes that a kept connection died without a byte of a response, and that the request will be sent on another.
     func noteRedial() {
         isRedialed = true
-        // libcurl fails the sixth repetition (LibcurlQuirks.md: repetitions are counted by handle).
+        // libcurl quirk: Repetitions are counted by handle (7.88.1). libcurl fails the sixth repetition of a handle's transfers
+        // together (`retrycount`), so a handle whose transfer was repeated is reset or replaced. Tests: SecondSendingTests.
         needsReset = true
         phase = .connecting
         dialedAt = loop.now
@@ -327,13 +341,19 @@ extension EasyHandle {
     /// Whether anything of a response has arrived.
     var isHeadBegun: Bool { isHeadComplete || !head.isEmpty }
 
-    /// Returns whether to refuse a second sending. After a reused connection died without a byte of a response, or the server
-    /// refused the stream, libcurl would send any request once more.
+    /// Returns whether to refuse a second sending.
+    ///
+    /// libcurl quirk: Silent repetition (7.88.1 to 8.21.0). libcurl sends a request again, with any method, when its kept
+    /// connection ends without a response, or the server refused the stream; 7.88 up to six times. One that must not be sent
+    /// twice gets no new socket. Over HTTP/1.x CURLOPT_FRESH_CONNECT makes the repetition the last, and CURLINFO_REQUEST_SIZE
+    /// at 0 proves that nothing was sent. Tests: TransportConnectionTests, RepetitionTests.
     func refusesSecondSending() -> Bool {
         guard mayHaveBeenSent, !takesSendingBack() else { return false }
         if noteRepetition() { return true }
         if stream != nil, isHeadBegun {
-            // libcurl repeats it over HTTP/1.1, although the response has begun (7.88.1, 8.14.1).
+            // libcurl quirk: HTTP/1.1 on demand (7.88.1, 8.14.1). After `HTTP_1_1_REQUIRED` libcurl repeats the request, with
+            // any method and after a part of the response. The loop stops that, uses a pin for HTTP/1.1, and remembers 256
+            // origins for ten minutes. Tests: RefusedStreamTests.
             failure = TransferFailure(
                 code: .connectionLost,
                 phase: .body,
@@ -400,7 +420,8 @@ extension EasyHandle {
 
     /// Notes that TCP is connected and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
     func beginSecuring() {
-        // libcurl reports the negotiated version and a rejected key nowhere else (LibcurlQuirks.md: ALPN is only traced).
+        // libcurl quirk: ALPN is only traced (7.88: `vtls.h`). libcurl reports the negotiated version and a rejected server's
+        // key only in its trace, so each TLS handshake is traced. Tests: PreconnectTLSTests, ClientCertificateTests.
         setTracing(true)
         markActive(.securing)
     }
@@ -468,7 +489,7 @@ extension EasyHandle {
         isSentOverHTTP1 = isOverHTTP1
         if isSentOverHTTP1 {
             connection?.expectedBytes = 0
-            // libcurl's repetition then has a connection of its own and is the last (LibcurlQuirks.md: silent repetition).
+            // libcurl's repetition then has a connection of its own and is the last (libcurl quirk "Silent repetition").
             if !hasOpenedConnection { setConnectsFresh(true) }
         }
         loop.watch(self)
@@ -481,8 +502,11 @@ extension EasyHandle {
         return true
     }
 
-    /// Ends the transfer successfully before its request is sent, so that libcurl keeps the connection. libcurl checks this
-    /// option between the pre-request callback and the sending (LibcurlQuirks.md: connect-only connections are private).
+    /// Ends the transfer successfully before its request is sent, so that libcurl keeps the connection.
+    ///
+    /// libcurl quirk: Connect-only connections are private (7.88.1, 8.14.1). Other transfers never get a connection with
+    /// CURLOPT_CONNECT_ONLY, so it is set in the pre-request callback, and unset before the transfer is removed.
+    /// Tests: PreconnectTests, PreconnectTLSTests.
     private func endsWithoutSending() -> Bool {
         needsReset = true
         onlyConnects = true

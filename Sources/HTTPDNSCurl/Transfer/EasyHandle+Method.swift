@@ -15,6 +15,10 @@ struct MethodOptions: Equatable {
     /// such a body.
     var bodyLength: Int64?
     /// Whether libcurl has the body beforehand, and sends it together with the head (CURLOPT_POSTFIELDS).
+    ///
+    /// libcurl quirk: A body follows its head (7.88.1; not 8.14.1). libcurl sends a body that it asks for in a packet of its
+    /// own (`Curl_http_bodysend`). Bodies in memory of at most 15 KiB are passed beforehand. Tests: ShortBodyTests,
+    /// ReusedHandleTests, TransportDeadlineTests.
     var sendsBodyWithHead = false
     /// Whether the response has no body (CURLOPT_NOBODY).
     var isHead = false
@@ -48,7 +52,8 @@ extension MethodOptions {
             }
             options.bodyLength = length ?? -1
         }
-        // libcurl sends a body only with methods whose responses it expects to have a body, and would wait for that body.
+        // libcurl quirk: HEAD with a body (7.88.1). libcurl would wait for the body of the response. Such a request is refused.
+        // Tests: TransportAnswerTests.
         guard request.method != .head else {
             throw EasyHandle.refusal("a HEAD request with a body (RFC 9110 section 9.3.2 gives it no meaning)")
         }

@@ -57,11 +57,14 @@ extension EasyHandle {
 
     /// Returns whether an HTTP/2 response is complete although libcurl ended its transfer with an error code, which was about
     /// the rest of the request (RFC 9113 section 8.1).
+    ///
+    /// libcurl quirk: Early response, as an error (7.88.1). libcurl ends a whole response with an error: `CURLE_HTTP2_STREAM`
+    /// with an empty text (`cf_h2_send`). With other codes the declared length decides. Tests: EarlyResponseTests.
     func isWholeResponse(endedBy code: CURLcode) -> Bool {
         guard stream != nil, !hasFailed, isHeadComplete, !isReadingPaused else { return false }
         switch code {
         case CURLE_HTTP2_STREAM where errorBuffer[0] == 0:
-            // libcurl had received the end of the stream, and was about to send (7.88.1: `cf_h2_send`, `close_handled`).
+            // libcurl had received the end of the stream, and was about to send.
             return true
         case CURLE_HTTP2_STREAM, CURLE_HTTP2, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
             return isResponseWhole
@@ -122,6 +125,10 @@ extension EasyHandle {
         return "the server requires HTTP/1.1 for the request and did nothing of it (HTTP_1_1_REQUIRED), and \(reason)"
     }
 
+    // libcurl quirk: Codes without a meaning (7.88, 8.14.1). Overlong lines and heads, chunks without a size, trailers without
+    // a colon, bytes after a coding's end and TLS alerts have codes of other failures, and texts that differ between versions.
+    // Whether the server asked for a client certificate is read from OpenSSL. Tests: TransportAnswerTests,
+    // TransportConnectionTests, ClientCertificateAlertTests.
     private func describe(_ code: CURLcode) -> TransferFailure {
         if isHeadTooLong(code) {
             return TransferFailure(
@@ -258,7 +265,10 @@ extension EasyHandle {
         }
     }
 
-    /// The explanation of libcurl, unless it names the pin.
+    /// The explanation of libcurl.
+    ///
+    /// libcurl quirk: Error texts name the pin (7.88.1). libcurl's error texts contain the made-up names. Only texts without
+    /// them are used. Tests: NamedErrorTests.
     var curlText: String? {
         guard errorBuffer[0] != 0 else { return nil }
         let text = String(cString: errorBuffer)

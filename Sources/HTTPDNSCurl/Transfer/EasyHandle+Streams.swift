@@ -15,15 +15,19 @@ extension EasyHandle {
     /// Whether the request may be sent again only if it was certainly not processed.
     private var mustNotBeRepeated: Bool { transfer?.mayBeSentTwice != true || isRepeated }
 
-    /// Whether the response is complete while the request is still being sent. The server may want no more of it, and libcurl
-    /// would wait until the server accepts more (7.88.1).
+    /// Whether the response is complete while the request is still being sent. The server may want no more of it.
+    ///
+    /// libcurl quirk: Early response, whole (7.88.1). libcurl waits until the rest of the request is accepted. The loop ends a
+    /// transfer whose response is complete by length, method or status. Tests: EarlyResponseTests.
     var isAnsweredWhole: Bool {
         guard stream != nil, let transfer, transfer.hasBytesToSend, isHeadComplete, !isBodySent else { return false }
         return isResponseWhole
     }
 
-    /// Whether the response is complete and the request sent, and libcurl may have missed the end of the stream: it arrived
-    /// while the last part of the request was being sent (7.88.1).
+    /// Whether the response is complete and the request sent, and libcurl may have missed the end of the stream.
+    ///
+    /// libcurl quirk: The end of a stream is missed (7.88.1). libcurl misses an end that arrives while the last part of the
+    /// request is sent. The loop ends such a transfer 100 ms after its complete response. Tests: none.
     var mayHaveMissedEnd: Bool {
         guard stream != nil, let transfer, transfer.hasBytesToSend, isHeadComplete, !hasFailed else { return false }
         return isResponseWhole && isBodySent
@@ -92,8 +96,11 @@ extension EasyHandle {
         connection.unrepeatable -= 1
     }
 
-    /// Sets whether libcurl repeats the request only after its stream was refused, and not when its kept connection ends. This
-    /// type of RTSP request has no other effect on HTTP (LibcurlQuirks.md: a refusal looks like any end).
+    /// Sets whether libcurl repeats the request only after its stream was refused, and not when its kept connection ends.
+    ///
+    /// libcurl quirk: A refusal looks like any end (7.88.1). With CURLOPT_RTSP_REQUEST at `CURL_RTSPREQ_RECEIVE`, which has no
+    /// other effect on HTTP, libcurl repeats only requests whose stream was refused. So a repetition proves the refusal.
+    /// Tests: RefusedStreamTests.
     private func repeatOnlyRefused(_ isOn: Bool) {
         guard repeatsOnlyRefused != isOn else { return }
         let type = isOn ? CURL_RTSPREQ_RECEIVE : CURL_RTSPREQ_OPTIONS
@@ -117,8 +124,8 @@ extension EasyHandle {
     /// Whether the server requires that the request be sent over HTTP/1.1, and has not processed it.
     var requiresHTTP1: Bool { isUnprocessed && (stream?.requiresHTTP1 == true || connection?.requiresHTTP1 == true) }
 
-    /// Replaces libcurl's handle for the same transfer, which starts from its beginning (LibcurlQuirks.md: a stopped handle is
-    /// spoiled; repetitions are counted by handle).
+    /// Replaces libcurl's handle for the same transfer, which starts from its beginning (libcurl quirks "A stopped handle is
+    /// spoiled", "Repetitions are counted by handle").
     /// - Returns: Whether there is a new handle.
     func renew() -> Bool {
         guard let next = curl_easy_init() else { return false }
@@ -146,9 +153,11 @@ extension TransportLoop {
     }
 }
 
-/// A line of libcurl's trace about HTTP/2 (7.88 and 8.14: `http2.c`, `transfer.c`). libcurl reports this nowhere else.
+/// A line of libcurl's trace about HTTP/2. A line is identified by its beginning: the rest may repeat data from the server.
 ///
-/// A line is identified by its beginning: the rest may repeat data from the server.
+/// libcurl quirk: GOAWAY is only traced (7.88 and 8.14.1: `http2.c`, `transfer.c`). GOAWAY and stream numbers are only in the
+/// trace of one handle, at 6 to 10 us a request. A connection traces while one of its requests must not be repeated.
+/// Tests: StreamTraceTests, GoAwayTests.
 enum StreamTrace: Equatable {
     /// The request has a stream.
     case opened(UInt32)

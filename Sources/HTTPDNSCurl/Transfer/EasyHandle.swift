@@ -185,8 +185,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
     var countsKeepAlive = false
     /// The time at which reading first paused; `Int64.max` if it never did.
     var firstPausedAt = Int64.max
-    /// Whether only the end of the connection ends the body, and TLS must prove that end. LibcurlQuirks.md: truncated TLS bodies
-    /// pass.
+    /// Whether only the end of the connection ends the body, and TLS must prove that end (libcurl quirk "Truncated TLS bodies
+    /// pass").
     var awaitsCloseNotify = false
     /// Whether TLS has proved it.
     var hasCloseNotify = false
@@ -241,9 +241,11 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         bodyCopy?.deallocate()
     }
 
-    /// Whether libcurl may keep a state of this transfer that breaks the handle's next one, and that no reset of options clears.
-    /// It was stopped before it sent the body again, or the stream was refused after a response had begun (LibcurlQuirks.md: a
-    /// stopped handle is spoiled).
+    /// Whether the handle must carry no other transfer: this one was stopped before it sent its body again, or its stream was
+    /// refused after a response had begun.
+    ///
+    /// libcurl quirk: A stopped handle is spoiled (7.88). State of a body or stream that was stopped stays in the handle
+    /// (`rewindbeforesend`, `refused_stream`), also after a reset. Tests: DeadConnectionTests.
     var spoilsNext: Bool {
         mayHaveBeenSent && transfer?.hasBody == true && (!isHeadComplete || hasFailed) || stream != nil && !isSuccess
     }
@@ -275,8 +277,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         hasTakenSessions = false
     }
 
-    /// Makes libcurl forget which connection its last transfer used, so that it does not look for it when the handle is removed
-    /// (LibcurlQuirks.md: the last connection is looked for). libcurl must have ended the transfer.
+    /// Makes libcurl forget which connection its last transfer used (libcurl quirk "The last connection is looked for").
+    /// libcurl must have ended the transfer.
     func forgetConnection() {
         guard let sessions else { return }
         loop.noConnections.forgetConnection(of: curl)
@@ -308,7 +310,10 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         self.connectsFresh = connectsFresh
     }
 
-    /// Sets the size of libcurl's reads (LibcurlQuirks.md: the read buffer has one size).
+    /// Sets the size of libcurl's reads.
+    ///
+    /// libcurl quirk: The read buffer has one size (7.88.1). libcurl refuses another CURLOPT_BUFFERSIZE once a transfer has
+    /// begun: 16 KiB, or 128 KiB after a long body from the endpoint. Tests: TransportStreamTests.
     func setReadSize(_ size: Int) {
         guard size != readSize, ccurl_set_long(curl, CURLOPT_BUFFERSIZE, size) == CURLE_OK else { return }
         readSize = size

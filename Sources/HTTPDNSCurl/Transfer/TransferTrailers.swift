@@ -5,6 +5,9 @@ internal import HTTPDNSPrimitives
 package import HTTPTypes
 
 /// The trailer section of a response that has arrived whole: fields after the body (RFC 9110 section 6.5).
+///
+/// libcurl quirk: Trailers after a length are lost over HTTP/2 (7.88.1). libcurl ends the transfer with the last byte of the
+/// `Content-Length`. No workaround exists. Tests: TrailerTests.
 package struct TransferTrailers: Sendable {
     private let bytes: [UInt8]
 
@@ -26,7 +29,8 @@ struct TrailerLines {
     /// Takes a line with its end.
     /// - Returns: The rule that it breaks; `nil` when it breaks none.
     mutating func append(_ line: UnsafeRawBufferPointer) -> Violation? {
-        // libcurl reads a chunk size of 0x5 as 0, and then the chunk as trailers.
+        // libcurl quirk: Chunk sizes are read leniently (7.88.1). libcurl reads a chunk size of `0x5` as 0, and the chunk as
+        // trailers. Lines there that are no fields are an error. Tests: TransportConnectionTests, TrailerTests.
         guard line.isField, lines > 0 || !line.isContinuation else { return .noField }
         lines += 1
         guard lines <= ResponseHeadParser.maximumFields, bytes.count + line.count <= TrailerLines.maximumBytes else {

@@ -231,7 +231,8 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
             }
         }
         if let address = HTTPDNSAddress(text) {
-            // libcurl reads 0x7f.1, 0177.0.0.1 and 2130706433 as 127.0.0.1; filters on the text do not.
+            // libcurl quirk: URLs are guessed (7.88.1). libcurl's parser accepts text that other programs read differently
+            // (`0x7f.1`, `2130706433`, `http:/one.test`). It is refused. Tests: ParsedURLTests.
             guard shape.hostText(in: url) == text else {
                 throw URLFailure(
                     .addressForm,
@@ -296,7 +297,8 @@ extension ParsedURL {
     /// address, so that address policies see it.
     package func following(_ reference: String) throws(URLFailure) -> ParsedURL {
         try ParsedURL.checkReference(reference)
-        // libcurl 7.88 reads a lone fragment as a path.
+        // libcurl quirk: A lone fragment is a path (7.88). libcurl reads a reference that is only a fragment as a path. It is
+        // appended to the base URL instead. Tests: ReferenceTests.
         if reference.utf8.first == UInt8(ascii: "#") { return try ParsedURL(byCurl: description + reference) }
         guard let handle = curl_url() else { throw URLFailure(.malformed, "out of memory") }
         defer { curl_url_cleanup(handle) }
@@ -393,10 +395,11 @@ package enum InternationalName {
         return aLabels(ofHostIn: handle)
     }
 
-    /// Returns the host of a CURLU handle as A-labels.
+    /// Returns the host of a CURLU handle as A-labels. The locale is set only for this thread: a library must not call
+    /// `setlocale`.
     ///
-    /// libidn2 reads the host in the encoding of the thread's locale, and a library must not call `setlocale`. The locale is
-    /// therefore set only for this thread and this call.
+    /// libcurl quirk: Names depend on the locale (7.88). libidn2 reads a host in the encoding of the thread's locale, which is
+    /// set during the call. Tests: InternationalNameTests.
     static func aLabels(ofHostIn handle: OpaquePointer) -> String? {
         guard let locale = utf8Locale else { return nil }
         let previous = uselocale(locale)

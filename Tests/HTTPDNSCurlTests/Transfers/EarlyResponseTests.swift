@@ -49,7 +49,7 @@ struct EarlyResponseTests {
         }
     }
 
-    // LibcurlQuirks.md: early response, lost.
+    // libcurl quirk "Early response, lost".
     @Test("A response that is read with its reset arrives with libcurl 8.1", arguments: refusals)
     func resetAtOnce(frames: [UInt8], text: String) async throws {
         try await exchange(.post, frames + HTTP2Frames.reset(0), idle: .seconds(90), goesOn: true) { fixture, request in
@@ -64,7 +64,7 @@ struct EarlyResponseTests {
         }
     }
 
-    // LibcurlQuirks.md: early response, lost.
+    // libcurl quirk "Early response, lost".
     @Test("A reset while the stream pauses ends with the next piece, or at the head's limit", arguments: [true, false])
     func resetWhilePaused(goesOn: Bool) async throws {
         // On a busy machine a short time may be over before the reset comes: then the same with a longer one.

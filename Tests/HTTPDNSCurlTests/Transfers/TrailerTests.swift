@@ -76,7 +76,7 @@ struct TrailerTests {
         await fixture.transport.shutdown()
     }
 
-    /// With a `Content-Length` libcurl 7.88 ends the transfer with the last byte of the body (LibcurlQuirks.md).
+    /// libcurl quirk "Trailers after a length are lost over HTTP/2".
     @Test(
         "Trailers over HTTP/2 are delivered",
         .enabled(if: ServerRig.isAvailable([.nginx, .openssl]))
