@@ -69,7 +69,7 @@ extension Pipeline {
                 guard proxy.kind == .https else {
                     return [EgressAttempt(egressPath: EgressPath(proxy: hop, source: source), endpoints: own)]
                 }
-                // libcurl knows the proxy by its one name, so its addresses cannot race.
+                // Its addresses cannot race (libcurl quirk "One name for an HTTPS proxy").
                 let egressPath = EgressPath(proxy: hop, source: source)
                 return own.map { EgressAttempt(egressPath: egressPath, endpoints: [$0], proxyEndpoint: $0) }
             }

@@ -176,8 +176,8 @@ struct PinConnections {
     private var reported: [Int32: Connection] = [:]
     /// The HTTP/2 connections by the time at which they were opened.
     private var multiplexed = DeadlineHeap<Connection>()
-    /// The time at which the oldest HTTP/2 connection was opened; `Int64.max` without one. libcurl limits the age of
-    /// connections that serve one request at a time, because it checks idle ones. A shared connection may never be idle.
+    /// The time at which the oldest HTTP/2 connection was opened; `Int64.max` without one. A shared connection may
+    /// never be idle (libcurl quirk "Age limits skip busy connections").
     private(set) var multiplexedSince = Int64.max
     /// The numbers of streams on the connections that take more of them.
     let counts = StreamCounts()

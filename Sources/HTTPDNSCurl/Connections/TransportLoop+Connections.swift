@@ -136,6 +136,7 @@ extension EasyHandle {
     /// Sets how long connections are kept, and how the kernel detects dead ones.
     func configureConnections() {
         let configuration = loop.configuration
+        // libcurl quirk "The idle limit counts busy connections".
         if !loop.keepsConnections { set(CURLOPT_FORBID_REUSE, 1) }
         set(CURLOPT_MAXAGE_CONN, configuration.idleSeconds)
         set(CURLOPT_MAXLIFETIME_CONN, configuration.lifeSeconds)

@@ -93,8 +93,8 @@ extension TransportLoop {
         }
     }
 
-    /// Moves the attempts that wait for connections to endpoints that failed in this turn. Otherwise each of them would try its
-    /// endpoint again once libcurl continues.
+    /// Moves the attempts that wait for connections to endpoints that failed in this turn (libcurl quirk "Waiters
+    /// inherit a dead endpoint").
     func moveWaiters() {
         while let pin = failedPins.popLast() {
             pin.hasFailedAttempt = false

@@ -40,7 +40,7 @@ extension EasyHandle {
             // The loop's own trust settings do not apply: they may be those of the request's host alone.
             try proxy.trust.apply(to: curl, &options)
         }
-        // An address in brackets cannot have an entry. libcurl does not look it up, but calls the resolver callback.
+        // An address in brackets cannot have an entry (libcurl quirk "Missing entries are looked up").
         if pin.proxyName.hasPrefix("[") {
             options.note(ccurl_set_resolver_start_function(curl, nil), CURLOPT_RESOLVER_START_FUNCTION)
         }

@@ -139,9 +139,9 @@ final class EpollDriver {
         return running >= 0
     }
 
-    /// Returns whether a socket without libcurl's interest has received nothing. A socket stays registered while libcurl has
-    /// no interest in it, and an event removes it. So a socket that is still registered had received nothing when the last
-    /// wait that watched it ended.
+    /// Returns whether a socket without libcurl's interest has received nothing (libcurl quirk "Stray bytes"). A socket stays
+    /// registered while libcurl has no interest in it, and an event removes it. So a socket that is still registered had
+    /// received nothing when the last wait that watched it ended.
     func isSilent(_ descriptor: Int32) -> Bool {
         guard Int(descriptor) < registrations.count else { return false }
         let registration = registrations[Int(descriptor)]

@@ -33,9 +33,9 @@ extension TransportLoop {
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
 
-    /// Begins a transfer again after libcurl took a kept connection that must not carry the request. That connection was closed, or
-    /// stays for its own requests. Where it certainly was closed, libcurl may choose again; otherwise the transfer gets a connection of
-    /// its own.
+    /// Begins a transfer again after libcurl took a kept connection that must not carry the request (libcurl quirks "One name for
+    /// an HTTPS proxy", "Stray bytes"). That connection was closed, or stays for its own requests. Where it certainly was closed,
+    /// libcurl may choose again; otherwise the transfer gets a connection of its own.
     private func beginAgainElsewhere(_ handle: EasyHandle) -> Bool {
         handle.rejectsConnection = false
         guard let pin = handle.pin, !handle.hasFailed else { return false }
@@ -88,7 +88,8 @@ extension TransportLoop {
     /// The maximum number of such origins.
     static let maximumHTTP1Origins = 256
 
-    /// Notes that an origin requires HTTP/1.1. Its requests that wait for a stream of the pin get pins for HTTP/1.1.
+    /// Notes that an origin requires HTTP/1.1 (libcurl quirk "HTTP/1.1 on demand"). Its requests that wait for a stream of the pin
+    /// get pins for HTTP/1.1.
     /// - Returns: Whether the request allows HTTP/1.1.
     private func useHTTP1(for transfer: Transfer, insteadOf old: Pin) -> Bool {
         guard transfer.request.allowsBothVersions else { return false }

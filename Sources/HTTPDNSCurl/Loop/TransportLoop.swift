@@ -317,7 +317,7 @@ final class TransportLoop {
             return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
         }
         if handle.isCutOff {
-            // The code of libcurl 8.
+            // The code of libcurl 8 (libcurl quirk "Truncated TLS bodies pass").
             return .failure(withTrail(handle.failure(for: CURLE_RECV_ERROR, elapsed: elapsed(handle)), handle))
         }
         guard handle.isHeadComplete else {
@@ -357,7 +357,7 @@ final class TransportLoop {
         // A handle that libcurl never had still tells of its last transfer.
         if handle.transfer?.notes != nil, isAdded, !handle.waitsForStream { handle.noteFacts() }
         if handle.countsKeepAlive { handle.noteKeepAlive() }
-        // libcurl closes the connection of a transfer that is removed while it is marked as connect-only.
+        // libcurl would close the connection (libcurl quirk "Connect-only connections are private").
         if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
         if handle.waitsForStream {
             handle.pin?.streams.remove(handle)

@@ -270,7 +270,7 @@ private func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
     listen(descriptor, backlog)
 }
 
-/// The file with the machine's trusted certificate authorities, as one PEM file.
+/// The machine's trusted certificate authorities as one PEM file (libcurl quirk "A directory of authorities").
 enum CertificateBundle {
     /// The paths of the bundle on different distributions.
     static let knownPaths = [

@@ -97,8 +97,8 @@ extension EasyHandle {
         return true
     }
 
-    /// Whether a body that waits for a 100 (Continue) may never be sent, now that the final response is there. The server may
-    /// take the next bytes on the connection for that body.
+    /// Whether a body that waits for a 100 (Continue) may never be sent, now that the final response is there (libcurl
+    /// quirk "A body waits for 100 (Continue)").
     private var leavesBodyUnsent: Bool {
         guard sentBytes == 0, isSentOverHTTP1, let transfer, transfer.hasBytesToSend else { return false }
         return transfer.request.headerFields.contains(.expect)

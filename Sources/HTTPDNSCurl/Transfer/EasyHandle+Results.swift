@@ -106,7 +106,7 @@ extension EasyHandle {
         return head[start...].withUnsafeBytes { $0.value(of: "transfer-encoding:") != nil }
     }
 
-    /// libcurl 8 reports the same response as CURLE_BAD_CONTENT_ENCODING.
+    /// libcurl 8 reports it as CURLE_BAD_CONTENT_ENCODING (libcurl quirk "Transfer codings pass undecoded").
     static let otherTransferCoding = TransferFailure(
         code: .undecodable,
         phase: .firstByte,
@@ -200,7 +200,7 @@ extension EasyHandle {
             if code == CURLE_RECV_ERROR, let text = curlText, EasyHandle.isAboutChunks(text) {
                 return failure(.protocolViolation, .body, text)
             }
-            // The text is that of libcurl 8; 7.88 takes the body for whole, see ``TransportLoop/result(of:_:)``.
+            // The text is that of libcurl 8 (libcurl quirk "Truncated TLS bodies pass").
             if isCutOff, curlText?.contains("unexpected eof") != false {
                 return failure(.connectionLost, .body, EasyHandle.cutOff)
             }
@@ -278,7 +278,7 @@ extension EasyHandle {
         return text.onOneLine(limit: Int(CURL_ERROR_SIZE))
     }
 
-    /// The advice in the error of a request with a body that the server may have answered early (RFC 9113 section 8.1).
+    /// The advice in the error of a request with a body that may have been answered early (libcurl quirk "Early response, lost").
     private var adviceAfterReset: String {
         guard stream != nil, !isHeadBegun, transfer?.hasBytesToSend == true, CurlLibrary.losesResponseBeforeReset else {
             return ""

@@ -42,8 +42,8 @@ extension EasyHandle {
         }
         try set(pin, removals: removals)
         try setMethod(of: transfer.request, isOverHTTP1: pin.usesHTTP1(for: scheme))
-        // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared
-        // HTTP/2 connection ended also share the next one, at any endpoint.
+        // Over HTTP/1.x the second sending is the last (libcurl quirk "Silent repetition"). Requests whose shared HTTP/2 connection
+        // ended also share the next one, at any endpoint.
         let isLastSending =
             transfer.wasSent && !transfer.wasSentOverHTTP2 && transfer.race?.race.isHedged != true
             && pin.connections.multiplexedSince == .max
@@ -141,7 +141,7 @@ extension EasyHandle {
         set(CURLOPT_TCP_NODELAY, 1)
         configureConnections()
         options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer), CURLOPT_ERRORBUFFER)
-        // Only the loop removes entries from libcurl's table.
+        // Only the loop removes entries (libcurl quirk "Entries without a time limit").
         set(CURLOPT_DNS_CACHE_TIMEOUT, loop.configuration.entrySeconds)
         options.note(ccurl_set_resolver_start_function(curl, refuseLookup), CURLOPT_RESOLVER_START_FUNCTION)
         set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)

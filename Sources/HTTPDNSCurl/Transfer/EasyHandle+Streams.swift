@@ -79,7 +79,7 @@ extension EasyHandle {
         stream = RequestStream()
         transfer?.wasSentOverHTTP2 = true
         repeatOnlyRefused(true)
-        // libcurl 8 may put a request on one ending connection after another. The trace tells a GOAWAY from a refused stream.
+        // The trace tells a GOAWAY from a refused stream (libcurl quirk "Old requests wait longest").
         if mustNotBeRepeated || transfer?.refusals.isEmpty == false {
             isCounted = true
             connection.unrepeatable += 1
@@ -107,7 +107,7 @@ extension EasyHandle {
         repeatsOnlyRefused = ccurl_set_long(curl, CURLOPT_RTSP_REQUEST, Int(type)) == CURLE_OK && isOn
     }
 
-    /// Notes that libcurl is about to send the request again.
+    /// Notes that libcurl is about to send the request again (libcurl quirk "HTTP/1.1 on demand").
     /// - Returns: Whether the reason is a refused stream.
     func noteRepetition() -> Bool {
         guard var stream, !isHeadBegun else { return false }

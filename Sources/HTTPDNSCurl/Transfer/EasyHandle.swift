@@ -257,7 +257,8 @@ final class EasyHandle: HeapMember, RacingAttempt, WatchMember {
         self.sessions = sessions
     }
 
-    /// Sets an empty session store before libcurl creates its own, which it would lose with the first store of a pin.
+    /// Sets an empty session store before libcurl creates its own, which it would lose with the first store of a pin (libcurl
+    /// quirk "Sessions belong to a handle").
     func useNoSessions() {
         // Session stores outlive a reset of the options (`curl_easy_reset`).
         if sessions == nil { use(loop.noSessions) }

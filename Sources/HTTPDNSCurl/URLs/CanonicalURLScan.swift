@@ -62,7 +62,7 @@ struct CanonicalURLScan {
         guard place < count, bytes[place] == UInt8(ascii: "/") else { return nil }
         targetStart = place
         while place < count, bytes[place].isPlainInTarget { place += 1 }
-        // The versions of libcurl differ about an empty query.
+        // The versions of libcurl differ (libcurl quirk "Empty queries are dropped").
         guard place == count, bytes[count - 1] != UInt8(ascii: "?") else { return nil }
     }
 

@@ -252,8 +252,8 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         return port
     }
 
-    /// CURLU_GET_EMPTY of 8.8 and later, which the headers of 7.88 lack: libcurl returns an empty query as one. Older versions
-    /// ignore the flag and always do.
+    /// CURLU_GET_EMPTY of 8.8 and later, which the headers of 7.88 lack (libcurl quirk "Empty queries are dropped"). Older
+    /// versions ignore the flag, and always return an empty query.
     private static let keepsEmptyParts: UInt32 = 1 << 14
 
     private static func part(_ part: CURLUPart, of handle: OpaquePointer, flags: UInt32 = 0) -> String? {

@@ -3,7 +3,8 @@
 
 /// The properties of a URL's text before libcurl parses it, found in one pass over its bytes.
 ///
-/// The scan finds no parts of its own. It refuses text that libcurl would guess about, and records which parts may exist.
+/// The scan finds no parts of its own. It refuses text that libcurl would guess about (libcurl quirk "URLs are guessed"),
+/// and records which parts may exist.
 struct URLShape {
     let scheme: ParsedURL.Scheme
     let hasUserInformation: Bool
