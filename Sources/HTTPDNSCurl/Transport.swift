@@ -152,7 +152,7 @@ package final class Transport: Sendable {
     /// The records of endpoints, sorted: at most 4,096 from connecting to them, and as many of ejected endpoints.
     package var endpointRecords: [HTTPDNSTransfer.EndpointRecord] {
         // A copy with shared storage: the loop takes the same lock, and thousands of records take time.
-        mailbox.health.withLock { $0 }.records(at: SystemTimeSource().now())
+        mailbox.endpoints.withLock { $0 }.endpointRecords(at: SystemTimeSource().now())
     }
 
     /// The open connections, and the endpoints without one that requests were sent to, in no particular order.

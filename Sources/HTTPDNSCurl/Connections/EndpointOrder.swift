@@ -16,7 +16,7 @@ package enum EndpointOrder: Hashable, Sendable {
     case roundRobin
     /// A random order.
     case random
-    /// The endpoint with the fastest recent responses first, for each host and port; see ``EndpointMemory``.
+    /// The endpoint with the fastest recent responses first, for each host and port; see ``EndpointTable``.
     case fastest
 }
 
@@ -103,7 +103,7 @@ extension EndpointOrder {
         var routes = RouteProbe(RouteProbe.systemHasRoute)
         return ordered(
             EndpointOrder.unique(endpoints),
-            by: SharedEndpointMemory(),
+            by: Lock(EndpointTable()),
             for: RaceOrigin(host: url.host, port: url.port),
             routes: &routes,
             connectsToEndpoints: connectsToEndpoints,
@@ -115,11 +115,11 @@ extension EndpointOrder {
 
     /// Returns the endpoints in this order, apart from their health.
     /// - Parameters:
-    ///   - memory: The measurements of endpoints, which stay as they are.
+    ///   - table: What is known of endpoints, which stays as it is.
     ///   - random: A function that returns a number in 0..<1.
     fileprivate func ordered(
         _ endpoints: [HTTPDNSEndpoint],
-        by memory: SharedEndpointMemory,
+        by table: borrowing Lock<EndpointTable>,
         for origin: RaceOrigin,
         routes: inout RouteProbe,
         connectsToEndpoints: Bool,
@@ -140,13 +140,13 @@ extension EndpointOrder {
                 let hasIPv6 = routes.hasIPv6(at: now)
                 endpoints = EndpointOrder.interleaved(withRoute(endpoints), first: first ?? (hasIPv6 ? .v6 : .v4))
             }
-            guard let carrier = memory.lastCarrier(for: origin) else { return endpoints }
+            guard let carrier = table.withLock({ $0.lastCarrier(for: origin) }) else { return endpoints }
             return carrier.hasFailed
                 ? EndpointOrder.following(carrier.endpoint, endpoints)
                 : EndpointOrder.leading(with: carrier.endpoint, endpoints)
-        case .roundRobin: return withRoute(memory.byTurns(endpoints, for: origin))
+        case .roundRobin: return withRoute(table.withLock { $0.byTurns(endpoints, for: origin) })
         case .random: return withRoute(EndpointOrder.shuffled(endpoints, random: random))
-        case .fastest: return withRoute(memory.byLatency(endpoints, for: origin, at: now))
+        case .fastest: return withRoute(table.withLock { $0.byLatency(endpoints, for: origin, at: now) })
         }
     }
 }
@@ -157,7 +157,7 @@ extension TransportLoop {
         let connectsToEndpoints = transfer.request.connectsToEndpoints
         let endpoints = transfer.order.ordered(
             EndpointOrder.unique(transfer.request.endpoints),
-            by: memory,
+            by: mailbox.endpoints,
             for: RaceOrigin(transfer),
             routes: &routeProbe,
             connectsToEndpoints: connectsToEndpoints,
@@ -167,14 +167,17 @@ extension TransportLoop {
         guard connectsToEndpoints else { return endpoints }
         // Before the health: an endpoint that answered with an error is better than one that cools down.
         let preferred = transfer.request.avoided.map { EndpointOrder.ending(with: $0, endpoints) } ?? endpoints
-        return mailbox.health.withLock { [time] in
+        return mailbox.endpoints.withLock { [time] in
             $0.ordered(preferred, for: transfer.request.url.host, from: transfer.request.egressPath?.source, at: time)
         }
     }
 
     /// Notes that a request begins with the first of these endpoints.
     func noteUse(of endpoints: [HTTPDNSEndpoint], by transfer: Transfer) {
-        memory.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
+        if transfer.order == .roundRobin || transfer.order == .fastest {
+            mailbox.endpoints.withLock { [now] in $0.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
+            }
+        }
         guard transfer.request.connectsToEndpoints else { return }
         probing?.used(endpoints, by: transfer.request, at: now, random: configuration.random)
     }
@@ -186,11 +189,11 @@ extension TransportLoop {
     func probe(insteadOf first: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint], for transfer: Transfer) {
         guard transfer.request.connectsToEndpoints else { return }
         let (host, source) = (transfer.request.url.host, transfer.request.egressPath?.source)
-        let due = mailbox.health.withLock { [time] health -> HTTPDNSEndpoint? in
-            guard health.unhealthyCount > 0, endpoints.contains(where: { health.mayBeUnhealthy($0) }),
-                health.standing(of: first, for: host, from: source, at: time) == .healthy
+        let due = mailbox.endpoints.withLock { [time] table -> HTTPDNSEndpoint? in
+            guard table.notableCount > 0, endpoints.contains(where: { table.mayBeUnhealthy($0) }),
+                table.standing(of: first, for: host, from: source, at: time) == .healthy
             else { return nil }
-            return endpoints.first { health.takeProbe(of: $0, for: host, from: source, at: time) }
+            return endpoints.first { table.takeProbe(of: $0, for: host, from: source, at: time) }
         }
         guard let due else { return }
         beginProbe(ProbeTarget(due, for: transfer.request))
@@ -236,7 +239,8 @@ extension TransportLoop {
         guard let transfer = handle.transfer, let pin = handle.pin else { return false }
         if case .fastest = transfer.order, handle.mayHaveBeenSent {
             let time = max(0, now - handle.sentAt)
-            memory.answered(pin.key.endpoint, RaceOrigin(transfer), in: time, at: now)
+            mailbox.endpoints.withLock { [now] in $0.answered(pin.key.endpoint, RaceOrigin(transfer), in: time, at: now)
+            }
         }
         guard let run = transfer.race, run.race.isHedged, run.race.winner == nil else {
             return transfer.race.map { $0.race.winner == handle.raceIndex } ?? true
@@ -252,14 +256,16 @@ extension TransportLoop {
         guard let transfer = handle.transfer, case .fastest = transfer.order, let pin = handle.pin,
             handle.mayHaveBeenSent, handle.phase != .receiving
         else { return }
-        memory.unanswered(pin.key.endpoint, RaceOrigin(transfer), for: max(0, now - handle.sentAt), at: now)
+        let time = max(0, now - handle.sentAt)
+        mailbox.endpoints.withLock { [now] in $0.unanswered(pin.key.endpoint, RaceOrigin(transfer), for: time, at: now)
+        }
     }
 
     /// Notes the status of a response head, which may move later requests to other endpoints, or eject the endpoint.
     func noteStatus(_ status: Int, of handle: EasyHandle) {
         if RefusalStatus.contains(status) { beginElsewhere(after: handle) }
         guard let ejection = configuration.ejection, let key = handle.pin?.key, key.isConnectedDirectly else { return }
-        mailbox.health.withLock { [time] in
+        mailbox.endpoints.withLock { [time] in
             $0.answered(key.endpoint, for: key.host, status: status, ejection, at: time)
         }
     }
@@ -284,7 +290,7 @@ extension TransportLoop {
         guard let transfer = handle.transfer, case .adaptive = transfer.order, let key = handle.pin?.key,
             key.isConnectedDirectly
         else { return }
-        memory.failed(key.endpoint, RaceOrigin(transfer))
+        mailbox.endpoints.withLock { $0.failed(key.endpoint, RaceOrigin(transfer)) }
     }
 }
 

@@ -85,7 +85,7 @@ extension TransportLoop {
         guard !pin.isRetired else { return }
         let key = pin.key
         if key.isConnectedTo {
-            mailbox.health.withLock { [time] in
+            mailbox.endpoints.withLock { [time] in
                 $0.suspected(key.endpoint, for: key.host, from: key.egressPath?.source, inTLS: false, at: time)
             }
         }

@@ -175,7 +175,7 @@ extension TransportLoop {
             run.transfer.handle = nil
             handle.pin?.attempts.insert(handle)
             listWaiters(of: run)
-            let standing = mailbox.health.withLock { [time] in
+            let standing = mailbox.endpoints.withLock { [time] in
                 $0.standing(of: key.endpoint, for: key.host, from: key.egressPath?.source, at: time)
             }
             // Another request has already found out that the endpoint does not respond.

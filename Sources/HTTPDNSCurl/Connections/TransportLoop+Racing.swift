@@ -180,7 +180,7 @@ extension TransportLoop {
         if handle.hasOpenedConnection, let connection = handle.connection {
             if pin.key.isConnectedTo {
                 let time = Duration.nanoseconds(max(0, now - connection.openedAt))
-                mailbox.health.withLock { [now = self.time] in
+                mailbox.endpoints.withLock { [now = self.time] in
                     $0.connected(pin.key.endpoint, for: host, from: pin.key.egressPath?.source, in: time, at: now)
                 }
             }
@@ -198,7 +198,8 @@ extension TransportLoop {
         run.transfer.handle = handle
         decidedRaces.append(run)
         pending.insert(.ends)
-        memory.carried(pin.key.endpoint, RaceOrigin(run.transfer), run.transfer.order)
+        let (endpoint, origin, order) = (pin.key.endpoint, RaceOrigin(run.transfer), run.transfer.order)
+        mailbox.endpoints.withLock { $0.carried(endpoint, origin, order) }
     }
 
     func stopLosers() {
@@ -220,7 +221,7 @@ extension TransportLoop {
     private func noteSuspect(_ handle: EasyHandle) {
         guard let key = handle.pin?.key, key.isConnectedTo else { return }
         let inTLS = handle.phase == .securing
-        mailbox.health.withLock { [time] in
+        mailbox.endpoints.withLock { [time] in
             $0.suspected(key.endpoint, for: key.host, from: key.egressPath?.source, inTLS: inTLS, at: time)
         }
     }
@@ -241,7 +242,7 @@ extension TransportLoop {
         else { return }
         let random = configuration.random()
         let inTLS = failure.phase == .tls
-        mailbox.health.withLock { [time] in
+        mailbox.endpoints.withLock { [time] in
             $0.failed(
                 key.endpoint,
                 for: key.host,

@@ -57,7 +57,7 @@ final class LoopMailbox: Sendable {
     /// The activity of the loop.
     let load: LoopLoad
     /// The health of endpoints.
-    var health: Lock<EndpointHealth> { _read { yield shared.health } }
+    var endpoints: Lock<EndpointTable> { _read { yield shared.endpoints } }
     /// The open connections.
     let pools = Lock(ConnectionPools())
 

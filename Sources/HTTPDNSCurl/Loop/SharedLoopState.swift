@@ -17,9 +17,8 @@ final class SharedLoopState: Sendable {
 
     /// The number of loops.
     let count: Int
-    /// The health of endpoints; the loops write it, any thread reads it.
-    let health: Lock<EndpointHealth>
-    let memory: SharedEndpointMemory
+    /// What is known of endpoints; the loops write it, any thread reads it.
+    let endpoints: Lock<EndpointTable>
     /// The schedule of connections without a request; `nil` for none. Each endpoint is probed by the first loop that is awake
     /// when it is due.
     let probing: SharedProbeSchedule?
@@ -36,8 +35,7 @@ final class SharedLoopState: Sendable {
     /// - Parameter predecessor: The state of the transport before a change of certificates. What is known of endpoints does not
     ///   depend on those, apart from the results of TLS.
     init(_ configuration: TransportConfiguration, after predecessor: SharedLoopState? = nil) {
-        health = Lock(predecessor?.health.withLock { $0 }.withoutTLSResults() ?? EndpointHealth())
-        memory = predecessor?.memory ?? SharedEndpointMemory()
+        endpoints = Lock(predecessor?.endpoints.withLock { $0 }.withoutTLSResults() ?? EndpointTable())
         count = max(1, configuration.loops)
         probing = configuration.activeProbing.map { SharedProbeSchedule($0) }
         names = configuration.loops > 1 ? SharedPinNames() : nil
@@ -97,47 +95,6 @@ final class SharedLoopState: Sendable {
     /// Returns whether another loop has a connection to an origin.
     func hasConnection(to origin: RaceOrigin, besides loop: Int) -> Bool {
         loads.indices.contains { $0 != loop && hasConnection(to: origin, on: $0) }
-    }
-}
-
-/// The measurements of endpoints by all loops of a transport, see ``EndpointMemory``.
-final class SharedEndpointMemory: Sendable {
-    private let memory = Lock(EndpointMemory())
-
-    func begins(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, _ order: EndpointOrder, at now: Int64) {
-        switch order {
-        case .roundRobin, .fastest: memory.withLock { $0.begins(endpoint, origin, order, at: now) }
-        case .given, .adaptive, .random: break
-        }
-    }
-
-    func carried(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, _ order: EndpointOrder) {
-        guard case .adaptive = order else { return }
-        memory.withLock { $0.carried(endpoint, origin, order) }
-    }
-
-    func failed(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin) {
-        memory.withLock { $0.failed(endpoint, origin) }
-    }
-
-    func answered(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, in time: Int64, at now: Int64) {
-        memory.withLock { $0.answered(endpoint, origin, in: time, at: now) }
-    }
-
-    func unanswered(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, for time: Int64, at now: Int64) {
-        memory.withLock { $0.unanswered(endpoint, origin, for: time, at: now) }
-    }
-
-    func lastCarrier(for origin: RaceOrigin) -> EndpointMemory.Carrier? {
-        memory.withLock { $0.lastCarrier(for: origin) }
-    }
-
-    func byTurns(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin) -> [HTTPDNSEndpoint] {
-        memory.withLock { $0.byTurns(endpoints, for: origin) }
-    }
-
-    func byLatency(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin, at now: Int64) -> [HTTPDNSEndpoint] {
-        memory.withLock { $0.byLatency(endpoints, for: origin, at: now) }
     }
 }
 

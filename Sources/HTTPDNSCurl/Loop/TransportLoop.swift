@@ -54,8 +54,6 @@ final class TransportLoop {
     @exclusivity(unchecked) var failedPins: [Pin] = []
     /// Races whose winner libcurl has just let through; their other attempts are removed once libcurl returns.
     @exclusivity(unchecked) var decidedRaces: [RaceRun] = []
-    /// The measurements of endpoints that put the next request's endpoints in order.
-    let memory: SharedEndpointMemory
     /// The schedule of connections without a request; `nil` for none.
     let probing: SharedProbeSchedule?
     /// The measurement of the loop's work; `nil` with a single loop.
@@ -114,7 +112,6 @@ final class TransportLoop {
         )
         watched = SilenceWatch(interval: configuration.attemptDelay.wholeNanoseconds)
         routeProbe = RouteProbe(configuration.hasRoute)
-        memory = mailbox.shared.memory
         probing = mailbox.shared.probing
         trust = mailbox.shared.trust(of: configuration)
         hasCertificate = configuration.trust.clientCertificate != nil

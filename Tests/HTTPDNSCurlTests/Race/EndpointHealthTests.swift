@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("EndpointHealth")
+@Suite("Health of endpoints")
 struct EndpointHealthTests {
     private let one = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)
     private let two = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 2), port: 443)
@@ -26,13 +26,13 @@ struct EndpointHealthTests {
         ]
     )
     func rests(failures: Int, random: Double, rest: Duration) {
-        #expect(EndpointHealth.rest(afterFailures: failures, random: random) == rest)
+        #expect(EndpointTable.rest(afterFailures: failures, random: random) == rest)
     }
 
     /// Their order is kept otherwise, and none is left out.
     @Test("Healthy endpoints come first, then suspects, then those that cool down")
     func order() {
-        var health = EndpointHealth()
+        var health = EndpointTable()
         #expect(health.ordered([one, two, three], for: host, at: at(0)) == [one, two, three])
         health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
         health.suspected(two, for: host, inTLS: false, at: at(0))
@@ -42,19 +42,19 @@ struct EndpointHealthTests {
         #expect(health.ordered([one, two, three], for: host, at: at(0)) == [one, two, three], "panic: all, in order")
         health.connected(two, for: host, in: nil, at: at(1))
         #expect(health.ordered([one, two, three], for: host, at: at(0)) == [two, one, three])
-        #expect(health.unhealthyCount == 2)
+        #expect(health.notableCount == 2)
     }
 
     @Test("A TLS result is about one host, and a TCP result about all")
     func hosts() {
-        var health = EndpointHealth()
+        var health = EndpointTable()
         health.failed(one, for: host, inTLS: true, at: at(0), random: 0)
         #expect(health.standing(of: one, for: host, at: at(0)) == .cooling)
         #expect(health.standing(of: one, for: other, at: at(0)) == .healthy)
         health.connected(one, for: other, in: nil, at: at(0))
         #expect(health.standing(of: one, for: host, at: at(0)) == .cooling, "another name's certificate proves nothing")
         health.connected(one, for: host, in: nil, at: at(0))
-        #expect(health.standing(of: one, for: host, at: at(0)) == .healthy && health.unhealthyCount == 0)
+        #expect(health.standing(of: one, for: host, at: at(0)) == .healthy && health.notableCount == 0)
         health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
         #expect(health.standing(of: one, for: other, at: at(0)) == .cooling)
     }
@@ -62,15 +62,15 @@ struct EndpointHealthTests {
     /// A failure after the cool-down counts again.
     @Test("Concurrent failures count once, and a success forgets them")
     func counting() throws {
-        var health = EndpointHealth()
+        var health = EndpointTable()
         for _ in 0..<64 { health.failed(one, for: host, inTLS: false, at: at(0), random: 0) }
-        #expect(health.records(at: at(0)).first?.consecutiveFailures == 1)
-        #expect(health.records(at: at(0)).first?.until == at(1))
+        #expect(health.endpointRecords(at: at(0)).first?.consecutiveFailures == 1)
+        #expect(health.endpointRecords(at: at(0)).first?.until == at(1))
         health.failed(one, for: host, inTLS: false, at: at(1), random: 0)
-        #expect(health.records(at: at(0)).first?.consecutiveFailures == 2)
-        #expect(health.records(at: at(0)).first?.until == at(3))
+        #expect(health.endpointRecords(at: at(0)).first?.consecutiveFailures == 2)
+        #expect(health.endpointRecords(at: at(0)).first?.until == at(3))
         health.connected(one, for: host, in: .milliseconds(7), at: at(2))
-        let record = try #require(health.records(at: at(0)).first)
+        let record = try #require(health.endpointRecords(at: at(0)).first)
         #expect(record.state == .healthy && record.consecutiveFailures == 0 && record.until == nil)
         #expect(record.connectedAt == at(2) && record.connectTime == .milliseconds(7))
     }
@@ -78,7 +78,7 @@ struct EndpointHealthTests {
     /// Requests do not wait for the probe.
     @Test("A cooled-down endpoint is probed once, and again when that decided nothing")
     func probes() {
-        var health = EndpointHealth()
+        var health = EndpointTable()
         #expect(takes(&health, 0) == false)
         health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
         #expect(takes(&health, 0.9) == false)
@@ -90,27 +90,27 @@ struct EndpointHealthTests {
         #expect(takes(&health, 35) == true)
     }
 
-    private func takes(_ health: inout EndpointHealth, _ seconds: Double) -> Bool {
+    private func takes(_ health: inout EndpointTable, _ seconds: Double) -> Bool {
         health.takeProbe(of: one, for: host, at: at(seconds))
     }
 
     /// It has left DNS, or nobody asks for its host.
     @Test("An unhealthy endpoint is forgotten minutes after its cool-down")
     func forgotten() {
-        var health = EndpointHealth()
+        var health = EndpointTable()
         health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
         health.failed(two, for: host, inTLS: true, at: at(100), random: 0)
         #expect(health.ordered([one, three], for: host, at: at(300)) == [three, one])
-        #expect(health.ordered([one, three], for: host, at: at(361)) == [one, three] && health.unhealthyCount == 1)
+        #expect(health.ordered([one, three], for: host, at: at(361)) == [one, three] && health.notableCount == 1)
         #expect(health.ordered([two, three], for: host, at: at(361)) == [three, two])
-        #expect(health.ordered([two, three], for: host, at: at(500)) == [two, three] && health.unhealthyCount == 0)
+        #expect(health.ordered([two, three], for: host, at: at(500)) == [two, three] && health.notableCount == 0)
         let isForgotten = [one, two].allSatisfy { !health.mayBeUnhealthy($0) }
         #expect(isForgotten)
     }
 
     @Test("A result from one local source says nothing about another one")
     func sources() {
-        var health = EndpointHealth()
+        var health = EndpointTable()
         let source = HTTPDNSTransfer.LocalSource.interface("dead0")
         health.failed(one, for: host, from: source, inTLS: false, at: at(0), random: 0)
         #expect(health.ordered([one, two], for: host, from: source, at: at(0)) == [two, one])
@@ -121,21 +121,21 @@ struct EndpointHealthTests {
 
     @Test("Another certificate keeps the health of endpoints, and no result of TLS")
     func handedOver() {
-        var health = EndpointHealth()
+        var health = EndpointTable()
         health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
         health.failed(two, for: host, inTLS: true, at: at(0), random: 0)
         var next = health.withoutTLSResults()
         #expect(next.ordered([one, two, three], for: host, at: at(0)) == [two, three, one])
-        #expect(next.unhealthyCount == 1)
+        #expect(next.notableCount == 1)
     }
 
     @Test("The table is bounded, and removed entries no longer count as unhealthy")
     func bound() {
-        var health = EndpointHealth(limit: 4)
+        var health = EndpointTable(limit: 4)
         for number in UInt8(0)..<100 {
             let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, number), port: 1)
             health.failed(endpoint, for: host, inTLS: false, at: at(0), random: 0)
         }
-        #expect(health.records(at: at(0)).count == 4 && health.unhealthyCount == 4)
+        #expect(health.endpointRecords(at: at(0)).count == 4 && health.notableCount == 4)
     }
 }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("EndpointMemory")
-struct EndpointMemoryTests {
+@Suite("Measurements of endpoints")
+struct EndpointMeasurementTests {
     private let endpoints = (1...3).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, $0), port: 443) }
     private let origin = RaceOrigin(host: .name("one.test"), port: 443)
     private let other = RaceOrigin(host: .name("two.test"), port: 443)
@@ -16,7 +16,7 @@ struct EndpointMemoryTests {
     /// Each host has its own turns. A new endpoint goes first.
     @Test("Round robin takes the endpoint that began a request longest ago")
     func turns() {
-        var memory = EndpointMemory()
+        var memory = EndpointTable()
         var used: [HTTPDNSEndpoint] = []
         for _ in 0..<6 {
             let first = memory.byTurns(Array(endpoints.reversed()), for: origin)[0]
@@ -33,7 +33,7 @@ struct EndpointMemoryTests {
     /// One slow response changes little.
     @Test("By pace, each endpoint is measured once, then the fastest comes first")
     func pace() {
-        var memory = EndpointMemory()
+        var memory = EndpointTable()
         #expect(memory.byLatency(endpoints, for: origin, at: 0) == endpoints)
         for (endpoint, time) in zip(endpoints, [50, 1, 4] as [Int64]) {
             #expect(memory.byLatency(endpoints, for: origin, at: 0)[0] == endpoint, "not measured yet")
@@ -49,7 +49,7 @@ struct EndpointMemoryTests {
 
     @Test("A slow endpoint is tried again, the later the slower it was")
     func again() {
-        var memory = EndpointMemory()
+        var memory = EndpointTable()
         for (endpoint, time) in zip(endpoints, [1, 3, 40] as [Int64]) {
             memory.answered(endpoint, origin, in: time * 1_000_000, at: 0)
         }
@@ -68,7 +68,7 @@ struct EndpointMemoryTests {
     /// The response may never come.
     @Test("Requests avoid an endpoint whose first response is awaited, for a minute")
     func pending() {
-        var memory = EndpointMemory()
+        var memory = EndpointTable()
         for endpoint in endpoints {
             #expect(memory.byLatency(endpoints, for: origin, at: 0)[0] == endpoint)
             memory.begins(endpoint, origin, .fastest, at: 0)
@@ -83,7 +83,7 @@ struct EndpointMemoryTests {
 
     @Test("A slow endpoint is tried again by one request at a time")
     func oneTries() {
-        var memory = EndpointMemory()
+        var memory = EndpointTable()
         for (endpoint, time) in zip(endpoints, [40, 3, 60] as [Int64]) {
             memory.answered(endpoint, origin, in: time * 1_000_000, at: 0)
         }
@@ -96,7 +96,7 @@ struct EndpointMemoryTests {
 
     @Test("A wait in vain counts as a response time, and never makes an endpoint faster")
     func inVain() {
-        var memory = EndpointMemory()
+        var memory = EndpointTable()
         memory.begins(endpoints[0], origin, .fastest, at: 0)
         memory.unanswered(endpoints[0], origin, for: 50_000_000, at: 0)
         memory.answered(endpoints[1], origin, in: 20_000_000, at: 0)
@@ -110,13 +110,13 @@ struct EndpointMemoryTests {
 
     @Test("Only the endpoint that carried the last request loses its preference")
     func carrier() {
-        var memory = EndpointMemory()
+        var memory = EndpointTable()
         let adaptive = EndpointOrder.adaptive(first: nil)
         memory.carried(endpoints[0], origin, adaptive)
         memory.carried(endpoints[1], origin, adaptive)
         memory.failed(endpoints[0], origin)
         memory.failed(endpoints[1], other)
-        #expect(memory.lastCarrier(for: origin) == EndpointMemory.Carrier(endpoint: endpoints[1]))
+        #expect(memory.lastCarrier(for: origin) == EndpointTable.Carrier(endpoint: endpoints[1]))
         #expect(memory.lastCarrier(for: other) == nil)
         memory.failed(endpoints[1], origin)
         #expect(memory.lastCarrier(for: origin)?.hasFailed == true)
