@@ -56,7 +56,7 @@ struct CacheProbe {
     }
 
     private static func check(_ client: HTTPDNSClient, _ cache: HTTPDNSClient.ResponseCache) async throws {
-        for stored in cache.storedResponses {
+        for stored in await cache.storedResponses {
             let response = try await client.get(stored.url)
             guard try await Origin.isRight(response, for: stored.url) else { exit(3) }
         }

@@ -29,7 +29,7 @@ struct CachePlace: Sendable {
 
     init(_ hop: CacheableHop, _ cache: HTTPDNSClient.ResponseCache) {
         let options = hop.request.cache
-        let salt = cache.store.salt
+        let salt = cache.salt
         let credential = hop.url.parsed.credential.map { salt.digest(of: Self.part($0.user) + $0.password) }
         let request = CacheRequest(
             method: hop.request.method,

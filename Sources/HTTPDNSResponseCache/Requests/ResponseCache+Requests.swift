@@ -27,7 +27,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         let mayUseStored = !place.policy.contains(.doNotRead) && !place.request.directives.isNoCache
         var (waits, waitEnd, lead): (Int, MonotonicTime?, FetchLead?) = (0, nil, nil)
         while true {
-            let entry = place.policy.contains(.doNotRead) ? nil : find(place, at: clock.now())
+            let entry = place.policy.contains(.doNotRead) ? nil : try await find(place)
             var current = entry
             if let entry, place.mayUse(entry.head) {
                 switch try await stored(entry, place, hop) {
@@ -68,15 +68,16 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     }
 
     package func removeResponse(to hop: CacheableHop) async {
-        guard hop.isRead, let entry = find(CachePlace(hop, self), at: clock.now()) else { return }
-        await store.remove(entry)
+        guard hop.isRead, let entry = try? await find(CachePlace(hop, self)) else { return }
+        await remove(entry)
     }
 
     /// Returns a stored response whose body is in memory; nil when the request wants a part, has conditions, or has to wait.
     private func served(_ place: CachePlace) -> HTTPDNSClient.Response? {
-        guard store.access == nil, place.isShareable, !place.policy.contains(.doNotRead) else { return nil }
+        guard let memory, place.isShareable, !place.policy.contains(.doNotRead) else { return nil }
         let now = clock.now()
-        guard let entry = find(place, at: now), place.mayUse(entry.head), case .memory(let bytes) = entry.body,
+        guard let entry = newest(of: memory.responses(.variants(place.url, place.partition)), place, at: now),
+            place.mayUse(entry.head), case .memory(let bytes) = entry.body,
             case .serve(let freshness) = ReuseDecision(
                 entry.head,
                 for: place.request,
@@ -124,15 +125,27 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         return min(limit, now + (deadline - now) / 2)
     }
 
-    /// Returns the stored response for a request. A stored response must not lead where the request itself may not go. A folder
-    /// that had a private cache may have responses that a shared one does not store.
-    private func find(_ place: CachePlace, at now: Int64) -> ResponseIndex.Entry? {
-        store.find(place.url, place.partition, for: place.request, at: now) { entry in
-            guard place.rules.mode != .shared || !entry.head.facts.isForOneUser else { return false }
-            guard let limit = place.maximumScope else { return true }
-            return entry.head.scope.map { $0 <= limit } ?? false
-        }
+    /// Returns the stored response for a request.
+    /// - Throws: `CancellationError`.
+    private func find(_ place: CachePlace) async throws -> ResponseIndex.Entry? {
+        newest(of: try await store.responses(.variants(place.url, place.partition)), place, at: clock.now())
     }
+
+    /// Returns the newest of the variants that a request may get. A stored response must not lead where the request itself may
+    /// not go. A store that had a private cache may have responses that a shared one does not store.
+    private func newest(of variants: [StoredResponse], _ place: CachePlace, at now: Int64) -> ResponseIndex.Entry? {
+        let entry = place.request.newest(of: variants, at: now) { head in
+            guard !head.isBeyond(settings.limits.age, at: now), place.rules.mode != .shared || !head.facts.isForOneUser
+            else { return false }
+            guard let limit = place.maximumScope else { return true }
+            return head.scope.map { $0 <= limit } ?? false
+        }
+        entry?.noteUse()
+        return entry
+    }
+
+    /// Removes one stored response.
+    private func remove(_ entry: ResponseIndex.Entry) async { try? await store.remove(.one(entry)) }
 
     // MARK: without the server
 
@@ -241,7 +254,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             }
         }
         if place.needsNoBody { range = 0..<0 }
-        guard let body = range.isEmpty ? .bytes([]) : try await store.body(of: entry, range, until: place.time) else {
+        guard let body = range.isEmpty ? .bytes([]) : try await entry.read(range, until: place.time) else {
             return nil
         }
         return response(from: entry, head, source, body)
@@ -254,11 +267,11 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         if isOffline { throw HTTPDNSClientError.offline(hop.url) }
         let response = try await hop.send(hop.request)
         guard Validation.invalidates(hop.request.method, status: response.status.code) else { return response }
-        await store.removeAll(url: key(of: hop.url))
+        await invalidate(key(of: hop.url))
         for reference in Validation.invalidatedReferences(in: response.headerFields) {
             guard let url = hop.resolve(reference), url.scheme == hop.url.scheme, url.authority == hop.url.authority
             else { continue }
-            await store.removeAll(url: key(of: url))
+            await invalidate(key(of: url))
         }
         return response
     }
@@ -275,7 +288,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         let validated = place.isShareable && !place.policy.contains(.doNotRead) ? usable : nil
         let conditions = validated.map { Validation.conditions(for: $0.head) } ?? [:]
         for condition in conditions { request.headerFields.append(condition) }
-        let ticket = store.beginFetch(place.url)
+        let ticket = fetches.begin(place.url)
         let requestTime = clock.now()
         var response: HTTPDNSClient.Response
         do {
@@ -290,7 +303,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         let status = response.status.code
         if status == 304, let validated, !conditions.isEmpty {
             try? await response.body.discard()
-            if let fresh = try await revalidated(validated, by: response, times, place) {
+            if let fresh = try await revalidated(validated, by: response, times, place, ticket) {
                 lead?.end(.shared(()))
                 return fresh
             }
@@ -313,7 +326,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         }
         response.cacheSource = .miss
         if request.method == .head {
-            await noteHead(response, entry, times, place)
+            await noteHead(response, entry, times, place, ticket)
             return response
         }
         return await storing(response, entry, place, hop, lead, times, ticket)
@@ -339,7 +352,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ entry: ResponseIndex.Entry,
         by answer: HTTPDNSClient.Response,
         _ times: (request: Int64, response: Int64),
-        _ place: CachePlace
+        _ place: CachePlace,
+        _ ticket: FetchTicket
     ) async throws -> HTTPDNSClient.Response? {
         guard
             let head = Validation.updated(
@@ -349,7 +363,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 responseTime: times.response
             )
         else {
-            await store.remove(entry)
+            await remove(entry)
             return nil
         }
         guard
@@ -360,7 +374,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
                 place
             )
         else { return nil }
-        await update(entry, head, by: answer, place)
+        await update(entry, head, by: answer, place, ticket)
         // The age of a response that was validated just now says nothing.
         if !answer.headerFields.contains(.age) { response.head.headerFields[.age] = nil }
         // The stored cookies were received before, and those of the 304 response are for this request.
@@ -375,20 +389,24 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ entry: ResponseIndex.Entry,
         _ head: StoredHead,
         by answer: HTTPDNSClient.Response,
-        _ place: CachePlace
+        _ place: CachePlace,
+        _ ticket: FetchTicket
     ) async {
         let control = CacheControl(answer.headerFields)
         let isWithdrawn = control.isNoStore || control.isPrivate && place.rules.mode == .shared
         // The answer may name other fields, and it is about this request.
-        guard !isWithdrawn, let vary = place.vary(by: head.fields) else { return await store.remove(entry) }
+        guard !isWithdrawn, let vary = place.vary(by: head.fields) else { return await remove(entry) }
         var (head, request) = (head, place.request)
         head.vary = vary.keeping(head.vary)
         request.method = .get
         // What the answer does not say stays as it was (RFC 9111 section 4.3.4).
         guard !place.policy.contains(.doNotWrite), isSentAsKnown(answer, varyingBy: head.fields, place),
-            Storability.mayStore(head, receivedFields: head.fields, to: request, place.rules)
+            Storability.mayStore(head, receivedFields: head.fields, to: request, place.rules), ticket.isCurrent
         else { return }
-        await store.update(entry, head)
+        let newer = entry.with(head)
+        try? await store.update(StoredResponse(entry), to: StoredResponse(newer))
+        // A store that writes the response again may have done so after its removal.
+        if !ticket.isCurrent { await remove(newer) }
     }
 
     /// Whether the request was sent with the fields that the key and the rules were made with. A network interceptor may have
@@ -407,7 +425,8 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         _ response: HTTPDNSClient.Response,
         _ entry: ResponseIndex.Entry?,
         _ times: (request: Int64, response: Int64),
-        _ place: CachePlace
+        _ place: CachePlace,
+        _ ticket: FetchTicket
     ) async {
         guard let entry, response.status == .ok, entry.head.status == 200 else { return }
         let head = Validation.updated(
@@ -417,7 +436,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             requestTime: times.request,
             responseTime: times.response
         )
-        if let head { await update(entry, head, by: response, place) } else { await store.remove(entry) }
+        if let head { await update(entry, head, by: response, place, ticket) } else { await remove(entry) }
     }
 
     /// Returns the reason that a response is not stored; nil when it is.
@@ -473,13 +492,19 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             if let entry, head.status < 500, !ResponseSharing.answersOneRequest(head.status), place.isShareable,
                 !place.policy.contains(.doNotWrite)
             {
-                await store.remove(entry)
+                await remove(entry)
             }
             // An error says nothing about the next response.
             lead?.end(.alone(isRemembered: place.mayJoin && head.status < 500 && head.status != 429))
             return response
         }
-        let session = StoringBody.Session(store.writer(for: head, ticket), lead) { self.count { $0.stored += 1 } }
+        let pending = ResponseIndex.Entry(head, .elsewhere, bodyLength: 0, cost: 0, ticket: ticket)
+        guard let writer = try? await store.writer(for: StoredResponse(pending)) else {
+            count { $0.note(.other) }
+            lead?.end(.alone(isRemembered: false))
+            return response
+        }
+        let session = StoringBody.Session(writer, lead) { self.count { $0.stored += 1 } }
         // Until its caller begins to read, the body waits.
         lead?.noteReading(false)
         let body = StoringBody(base: response.body, session: session)

@@ -24,7 +24,13 @@ extension HTTPDNSClient {
 
         /// The settings.
         public let settings: Settings
-        let store: ResponseStore
+        let store: any HTTPDNSResponseStore
+        /// The store in memory, whose hits do not wait; nil for another one.
+        let memory: ResponseStore?
+        /// The access to the folder; nil for another store.
+        let access: FolderAccess?
+        /// The fetches in progress.
+        let fetches = FetchTable()
         /// The requests in flight that may store a response.
         let reads: ReadCoalescer<FetchKey, Void>
         let clock: WallClock
@@ -43,13 +49,14 @@ extension HTTPDNSClient {
         init(
             _ settings: Settings,
             folder: (path: String, times: FolderAccess.Times, pool: ThreadPool)? = nil,
+            store foreign: (any HTTPDNSResponseStore)? = nil,
             clock: WallClock,
             time: any TimeSource,
             origin: (any Hashable & Sendable)? = nil
         ) {
             self.origin = origin
             let control = SharedControl()
-            let access = folder.map { path, times, pool in
+            access = folder.map { path, times, pool in
                 FolderAccess(path, nil, times, time: time, pool: pool) {
                     control.state.withLock { $0.counters.folderOutages += 1 }
                 }
@@ -60,7 +67,14 @@ extension HTTPDNSClient {
             self.clock = clock
             self.time = time
             reads = ReadCoalescer(clock: time)
-            store = ResponseStore(
+            if let foreign {
+                memory = nil
+                store = GuardedStore(foreign, maximumEntry: settings.maximumEntryBytes, clock: clock, time: time) {
+                    control.state.withLock { $0.counters.storeFailures += 1 }
+                }
+                return
+            }
+            let own = ResponseStore(
                 settings.limits,
                 maximumEntry: settings.maximumEntryBytes,
                 access: access,
@@ -71,6 +85,22 @@ extension HTTPDNSClient {
                     state.counters.damaged += UInt64(damaged)
                 }
             }
+            (store, memory) = (own, access == nil ? own : nil)
+        }
+
+        private let ownSalt = CacheSalt()
+
+        /// The salt of digests of secrets: that of the folder as soon as it is open.
+        var salt: CacheSalt { access?.opened?.salt ?? ownSalt }
+
+        /// Returns a cache on a store of the program. The store has the bounds: of the settings, `limit` and `maximumEntries` have
+        /// no effect.
+        ///
+        /// Responses to requests with credentials, and those with a `Vary` field that names `Authorization` or `Cookie`, are stored
+        /// under digests that only this cache finds. The lifetime `session` stores nothing.
+        public static func using(_ store: any HTTPDNSResponseStore, _ settings: Settings = Settings()) -> ResponseCache
+        {
+            ResponseCache(settings, store: store, clock: .system, time: SystemTimeSource())
         }
 
         /// Returns a cache in memory.
@@ -137,13 +167,13 @@ extension HTTPDNSClient {
                 time: time,
                 origin: origin
             )
-            cache.store.access?.take(logger)
-            try await cache.store.open()
+            cache.access?.take(logger)
+            try await (cache.store as? ResponseStore)?.open()
             return cache
         }
 
         /// Whether responses are stored in a folder. It is false for a cache in memory, and while the folder is not available.
-        public var isFolderInUse: Bool { store.access?.isInUse ?? false }
+        public var isFolderInUse: Bool { access?.isInUse ?? false }
 
         /// Whether the cache acts as if there were no network: a stored GET or HEAD response is served, and every other
         /// request fails with ``HTTPDNSClientError/Code/offline``. A program switches it.
@@ -155,7 +185,8 @@ extension HTTPDNSClient {
         package var identity: any Hashable & Sendable { origin ?? ObjectIdentifier(self) }
 
         package func open(_ logger: Logger?) -> any ResponseCaching {
-            store.access?.take(logger)
+            access?.take(logger)
+            (store as? GuardedStore)?.take(logger)
             return self
         }
 
@@ -170,30 +201,36 @@ extension HTTPDNSClient {
         func count(_ change: (inout Counters) -> Void) { control.state.withLock { change(&$0.counters) } }
 
         /// The number of stored responses.
-        public var entryCount: Int { store.count }
+        public var entryCount: Int { store.size.entries }
         /// The number of bytes of all stored responses with their fields.
-        public var byteCount: HTTPDNSByteCount { .bytes(store.bytes) }
+        public var byteCount: HTTPDNSByteCount { .bytes(store.size.bytes) }
 
         /// Removes all responses, with their files. A body that is being read is read to its end, and a response that is being
         /// received is not stored.
-        public func removeAll() async { await store.removeAll() }
+        public func removeAll() async { await invalidate(nil) }
 
         /// Removes all responses of a URL, with all variants and partitions, and with their files. A response that is being
         /// received is not stored.
         /// - Parameter url: The URL in any spelling. An unreadable one removes nothing.
         public func remove(url: String) async {
             guard let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(url) else { return }
-            await store.removeAll(url: key(of: canonical))
+            await invalidate(key(of: canonical))
         }
 
         /// Removes the responses that a closure selects, with their files. Responses that are stored meanwhile may be missed.
         /// Responses of a folder that was not available so far are removed all.
         public func removeAll(where isSelected: (StoredResponse) -> Bool) async {
-            await store.remove { isSelected(StoredResponse($0)) }
+            try? await store.remove(.several(await storedResponses.filter(isSelected).map(\.entry)))
         }
 
         /// The stored responses, in no order.
-        public var storedResponses: [StoredResponse] { store.all.map(StoredResponse.init) }
+        public var storedResponses: [StoredResponse] { get async { (try? await store.responses(.all)) ?? [] } }
+
+        /// Removes the responses of a URL, or all for nil, and those that are being fetched will not be stored.
+        func invalidate(_ url: String?) async {
+            fetches.invalidate(url)
+            try? await store.remove(url.map { .url($0) } ?? .all)
+        }
 
         /// Returns the URL as a key.
         func key(of url: HTTPDNSRewriter.CanonicalURL) -> String {
@@ -203,25 +240,6 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClient.ResponseCache {
-    /// The description of a stored response.
-    public struct StoredResponse: Hashable, Sendable {
-        /// The URL under which it is stored.
-        public let url: String
-        /// The status and the stored header fields.
-        public let head: HTTPResponse
-        /// The time at which it arrived or was validated, in milliseconds since 1970-01-01 00:00 UTC.
-        public let responseTime: Int64
-        /// The length of the body as received.
-        public let bodyLength: Int64
-
-        init(_ entry: ResponseIndex.Entry) {
-            url = entry.head.url
-            head = entry.head.response
-            responseTime = entry.head.responseTime
-            bodyLength = entry.bodyLength
-        }
-    }
-
     /// The rules about sharing responses between users.
     public struct Mode: Hashable, Sendable, CustomStringConvertible {
         let mode: CacheRules.Mode
@@ -334,6 +352,8 @@ extension HTTPDNSClient.ResponseCache {
         /// The times that the folder became unavailable: it did not respond, or could not be opened. Responses are stored in memory
         /// then.
         public var folderOutages: UInt64 = 0
+        /// The calls of a program's store that ended with an error, or were given up after a wait.
+        public var storeFailures: UInt64 = 0
 
         /// Creates counters of zero.
         public init() {}

@@ -10,22 +10,22 @@ struct StoringBody: AsyncSequence, Sendable {
 
     /// The storing of one body. Its last reference discards it, unless it is finished.
     final class Session: Sendable {
-        private let writer: StoredBodyWriter
+        private let writer: any HTTPDNSResponseWriter
         private let lead: FetchLead?
         private let onStored: @Sendable () -> Void
 
-        init(_ writer: StoredBodyWriter, _ lead: FetchLead?, onStored: @escaping @Sendable () -> Void) {
+        init(_ writer: any HTTPDNSResponseWriter, _ lead: FetchLead?, onStored: @escaping @Sendable () -> Void) {
             self.writer = writer
             self.lead = lead
             self.onStored = onStored
         }
 
         func append(_ bytes: [UInt8]) async {
-            if await !writer.append(bytes) { lead?.end(.alone(isRemembered: true)) }
+            if await (try? writer.append(bytes)) != true { lead?.end(.alone(isRemembered: true)) }
         }
 
         func finish() async {
-            let isStored = await writer.finish()
+            let isStored = await (try? writer.finish()) ?? false
             if isStored { onStored() }
             lead?.end(isStored ? .shared(()) : .alone(isRemembered: false))
         }

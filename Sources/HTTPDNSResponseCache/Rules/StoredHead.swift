@@ -76,6 +76,12 @@ struct StoredHead: Hashable, Sendable {
     /// Whether the server can be asked if the response is still valid.
     var hasValidator: Bool { fields.entityTag != nil || fields.contains(.lastModified) }
 
+    /// Whether the response is older than an age in milliseconds, or too far in the future after the clock was set back.
+    func isBeyond(_ limit: Int64, at now: Int64) -> Bool {
+        let (age, isOverflow) = now.subtractingReportingOverflow(responseTime)
+        return isOverflow || age.magnitude > limit.magnitude
+    }
+
     /// The approximate number of bytes that the head takes in memory.
     var size: Int {
         fields.reduce(256 + 2 * url.utf8.count + partition.utf8.count) {
@@ -163,6 +169,29 @@ struct VaryFields: Hashable, Sendable {
     /// Reads the values of a request.
     init(names: [String], of request: CacheRequest) {
         fields = names.map { Field(name: $0, value: request.normalizedValue(of: $0)) }
+    }
+}
+
+extension CacheRequest {
+    /// Returns the newest response that the request may get (RFC 9111 section 4.1), among the variants of its URL.
+    /// - Parameters:
+    ///   - now: Milliseconds since 1970. A response from the future is stale, so every other is newer.
+    ///   - isUsable: Whether the request may get a response. Others are passed over.
+    func newest(
+        of variants: [HTTPDNSClient.ResponseCache.StoredResponse],
+        at now: Int64,
+        where isUsable: (StoredHead) -> Bool
+    ) -> ResponseIndex.Entry? {
+        var values = VaryValues(self)
+        var best: (entry: ResponseIndex.Entry, time: Int64)?
+        for variant in variants {
+            let entry = variant.entry
+            guard values.match(entry.head.vary) else { continue }
+            let time = entry.head.responseTime <= now ? entry.head.responseTime : .min
+            if let best, best.time >= time { continue }
+            if isUsable(entry.head) { best = (entry, time) }
+        }
+        return best?.entry
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNS
 internal import HTTPTypes
 
 /// The index of all stored responses: a value without I/O, whose methods return the entries that it has removed.
@@ -22,11 +23,8 @@ struct ResponseIndex: Sendable {
         case memory([UInt8])
         /// A file of the folder.
         case file(StoredFile)
-    }
-
-    private struct Slot: Sendable {
-        var entry: Entry
-        var isUsed = false
+        /// The store of a program.
+        case elsewhere
     }
 
     /// The number of slots whose age an insertion checks.
@@ -36,7 +34,7 @@ struct ResponseIndex: Sendable {
     static let maximumVariants = 64
 
     let limits: Limits
-    private var slots: [Slot?] = []
+    private var slots: [Entry?] = []
     private var free: [Int] = []
     private var hand = 0
     /// The slot that is checked for its age next.
@@ -44,8 +42,6 @@ struct ResponseIndex: Sendable {
     private var slotsByID: [UInt64: Int] = [:]
     /// The slots of the variants of a URL by partition, the oldest first.
     private var variants: [String: [String: [Int]]] = [:]
-    /// The fetches in progress by URL, and how often their responses were invalidated.
-    private var fetches: [String: (count: Int, invalidations: UInt64)] = [:]
     /// The bytes of all entries.
     private(set) var bytes = 0
     /// The bytes of responses that are being stored.
@@ -68,50 +64,23 @@ struct ResponseIndex: Sendable {
     }
 
     var count: Int { slotsByID.count }
-    var all: [Entry] { slots.compactMap { $0?.entry } }
+    var all: [Entry] { slots.compactMap(\.self) }
 
-    /// Returns the newest response that a request may get, and sets its bit.
+    /// Returns the variants of a URL in a partition.
     /// - Parameters:
     ///   - now: Milliseconds since 1970.
-    ///   - isUsable: Whether the request may get a response. Others are passed over.
     ///   - removed: Receives the entries that are too old, or too far in the future after the clock was set back.
-    mutating func find(
-        _ url: String,
-        _ partition: String,
-        for request: CacheRequest,
-        at now: Int64,
-        where isUsable: (Entry) -> Bool = { _ in true },
-        removed: inout [Entry]
-    ) -> Entry? {
-        guard let places = variants[url]?[partition] else { return nil }
-        var values = VaryValues(request)
-        var best: (place: Int, entry: Entry)?
-        for place in places {
-            guard let entry = slots[place]?.entry else { continue }
-            guard !isExpired(entry, at: now) else {
-                removed += remove(entry.id).map { [$0] } ?? []
-                continue
-            }
-            guard values.match(entry.head.vary) else { continue }
-            if let best, Self.rank(best.entry.head, at: now) >= Self.rank(entry.head, at: now) { continue }
-            guard isUsable(entry) else { continue }
-            best = (place, entry)
-        }
-        guard let best else { return nil }
-        slots[best.place]?.isUsed = true
-        return best.entry
+    mutating func responses(_ url: String, _ partition: String, at now: Int64, removed: inout [Entry])
+        -> [HTTPDNSClient.ResponseCache.StoredResponse]
+    {
+        guard let places = variants[url]?[partition] else { return [] }
+        let entries = places.compactMap { slots[$0].map(HTTPDNSClient.ResponseCache.StoredResponse.init) }
+        guard entries.contains(where: { isExpired($0.entry, at: now) }) else { return entries }
+        removed += entries.filter { isExpired($0.entry, at: now) }.compactMap { remove($0.entry.id) }
+        return entries.filter { !isExpired($0.entry, at: now) }
     }
 
-    /// Returns the number that is larger for a newer response. One from the future is stale, so every other is newer.
-    private static func rank(_ head: StoredHead, at now: Int64) -> Int64 {
-        head.responseTime <= now ? head.responseTime : .min
-    }
-
-    /// Whether an entry is too old, or too far in the future after the clock was set back.
-    private func isExpired(_ entry: Entry, at now: Int64) -> Bool {
-        let (age, isOverflow) = now.subtractingReportingOverflow(entry.head.responseTime)
-        return isOverflow || age.magnitude > limits.age.magnitude
-    }
+    private func isExpired(_ entry: Entry, at now: Int64) -> Bool { entry.head.isBeyond(limits.age, at: now) }
 
     /// Removes all entries that are too old.
     mutating func removeExpired(at now: Int64) -> [Entry] {
@@ -123,7 +92,7 @@ struct ResponseIndex: Sendable {
         var removed: [Entry] = []
         for _ in 0..<min(Self.checkedSlots, slots.count) {
             nextChecked = nextChecked + 1 < slots.count ? nextChecked + 1 : 0
-            guard let entry = slots[nextChecked]?.entry, isExpired(entry, at: now) else { continue }
+            guard let entry = slots[nextChecked], isExpired(entry, at: now) else { continue }
             removed += remove(entry.id).map { [$0] } ?? []
         }
         return removed
@@ -139,7 +108,7 @@ struct ResponseIndex: Sendable {
             return [entry]
         }
         var removed = removeSomeExpired(at: now)
-        var others = (variants[head.url]?[head.partition] ?? []).compactMap { slots[$0]?.entry }
+        var others = (variants[head.url]?[head.partition] ?? []).compactMap { slots[$0] }
         let isOutdated = others.contains { other in
             let sent = other.head.requestTime
             return other.head.vary == head.vary && sent > head.requestTime && sent <= now
@@ -157,7 +126,7 @@ struct ResponseIndex: Sendable {
         removed += evictFromMemory(for: entry.isInMemory ? cost : 0)
         let place = free.popLast() ?? slots.count
         if place == slots.count { slots.append(nil) }
-        slots[place] = Slot(entry: entry)
+        slots[place] = entry
         slotsByID[entry.id] = place
         variants[head.url, default: [:]][head.partition, default: []].append(place)
         bytes += cost
@@ -223,10 +192,10 @@ struct ResponseIndex: Sendable {
     /// - Parameter replaced: The head that is replaced; nil for any.
     /// - Returns: The evicted entries; nil when the entry is gone, or has another head by now.
     mutating func update(_ id: UInt64, _ head: StoredHead, in replaced: StoredHead? = nil) -> [Entry]? {
-        guard let place = slotsByID[id], let entry = slots[place]?.entry, replaced.map({ $0 == entry.head }) ?? true
+        guard let place = slotsByID[id], let entry = slots[place], replaced.map({ $0 == entry.head }) ?? true
         else { return nil }
         let updated = entry.with(head)
-        slots[place]?.entry = updated
+        slots[place] = updated
         bytes += updated.cost - entry.cost
         if entry.isInMemory { memoryBytes += updated.cost - entry.cost }
         var removed: [Entry] = []
@@ -235,7 +204,7 @@ struct ResponseIndex: Sendable {
     }
 
     mutating func remove(_ id: UInt64) -> Entry? {
-        guard let place = slotsByID.removeValue(forKey: id), let entry = slots[place]?.entry else { return nil }
+        guard let place = slotsByID.removeValue(forKey: id), let entry = slots[place] else { return nil }
         slots[place] = nil
         free.append(place)
         bytes -= entry.cost
@@ -247,44 +216,26 @@ struct ResponseIndex: Sendable {
         return entry
     }
 
-    /// Removes all responses of a URL, of all partitions. Those that are being fetched are not current any more.
+    /// Removes all responses of a URL, of all partitions.
     mutating func removeAll(url: String) -> [Entry] {
-        fetches[url]?.invalidations += 1
         noteInvalid(url)
         let places = variants[url]?.values.flatMap(\.self) ?? []
-        return places.compactMap { slots[$0]?.entry.id }.compactMap { remove($0) }
+        return places.compactMap { slots[$0]?.id }.compactMap { remove($0) }
     }
 
-    /// Removes all responses, and those that are being fetched are not current any more.
+    /// Removes all responses.
     mutating func removeAll() -> [Entry] {
-        for url in fetches.keys { fetches[url]?.invalidations += 1 }
         noteInvalid(nil)
         return all.compactMap { remove($0.id) }
     }
-
-    /// Begins a fetch.
-    /// - Returns: The number of invalidations so far, for ``isCurrent(_:_:)``.
-    mutating func beginFetch(_ url: String) -> UInt64 {
-        fetches[url, default: (0, 0)].count += 1
-        return fetches[url]?.invalidations ?? 0
-    }
-
-    mutating func endFetch(_ url: String) {
-        fetches[url]?.count -= 1
-        if fetches[url]?.count == 0 { fetches[url] = nil }
-    }
-
-    /// Whether nothing has invalidated the response of a fetch that is in progress.
-    func isCurrent(_ url: String, _ invalidations: UInt64) -> Bool { fetches[url]?.invalidations == invalidations }
 
     private mutating func evict(where mayEvict: (Entry) -> Bool = { _ in true }) -> Entry? {
         guard !slotsByID.isEmpty else { return nil }
         // The first round clears all bits, so the second one finds an entry.
         for _ in 0..<2 * slots.count {
             hand = hand + 1 < slots.count ? hand + 1 : 0
-            guard let slot = slots[hand], mayEvict(slot.entry) else { continue }
-            guard slot.isUsed else { return remove(slot.entry.id) }
-            slots[hand]?.isUsed = false
+            guard let entry = slots[hand], mayEvict(entry) else { continue }
+            guard entry.takeUse() else { return remove(entry.id) }
         }
         return nil
     }

@@ -8,7 +8,7 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// The stored responses, in memory or in a folder. While the folder is absent they are in memory.
-final class ResponseStore: Sendable {
+final class ResponseStore: HTTPDNSResponseStore {
     /// The longest body in a file that is checked as a whole before it is returned.
     private static let checkedLength: Int64 = 16 << 20
     /// The longest body in a file that is read as a whole before it is returned.
@@ -48,11 +48,6 @@ final class ResponseStore: Sendable {
         maximumEntryInMemory = min(maximumEntry, limits.memory == .max ? .max : limits.memory / 2)
         self.onLoss = onLoss
     }
-
-    private let ownSalt = CacheSalt()
-
-    /// The salt of digests of secrets: that of the folder as soon as it is open.
-    var salt: CacheSalt { access?.opened?.salt ?? ownSalt }
 
     // MARK: the folder
 
@@ -136,7 +131,7 @@ final class ResponseStore: Sendable {
             let removed = index.withLock { index in
                 loaded[start..<min(start + 256, loaded.count)].flatMap { head, file in
                     index.load(
-                        ResponseIndex.Entry(head, .file(file), bodyLength: file.bodyLength, cost: Int(file.length)),
+                        entry(head, file),
                         at: now
                     )
                 }
@@ -146,8 +141,15 @@ final class ResponseStore: Sendable {
         index.withLock { $0.endLoading() }
     }
 
-    var bytes: Int { current(\.bytes) }
-    var count: Int { current(\.count) }
+    /// Returns the entry of a response with a file.
+    fileprivate func entry(_ head: StoredHead, _ file: StoredFile) -> ResponseIndex.Entry {
+        ResponseIndex.Entry(head, .file(file), bodyLength: file.bodyLength, cost: Int(file.length)) {
+            [weak self] entry, range, time in
+            try await self?.body(of: entry, file, range, until: time)
+        }
+    }
+
+    var size: (entries: Int, bytes: Int) { current { ($0.count, $0.bytes) } }
     var all: [ResponseIndex.Entry] { current(\.all) }
 
     /// Returns a value of the index after the entries that are too old were removed.
@@ -164,84 +166,60 @@ final class ResponseStore: Sendable {
         deleteLater(names(of: entries))
     }
 
-    /// Notes that a request is sent whose response may be stored.
-    func beginFetch(_ url: String) -> FetchTicket {
-        FetchTicket(url: url, invalidations: index.withLock { $0.beginFetch(url) }, store: self)
-    }
-
-    fileprivate func endFetch(_ url: String) { index.withLock { $0.endFetch(url) } }
-
-    /// Returns the newest response that a request may get. While the folder is absent, its responses are passed over.
-    func find(
-        _ url: String,
-        _ partition: String,
-        for request: CacheRequest,
-        at now: Int64,
-        where isUsable: (ResponseIndex.Entry) -> Bool
-    ) -> ResponseIndex.Entry? {
-        var removed: [ResponseIndex.Entry] = []
-        let hasFolder = folder != nil
-        let found = index.withLock { index in
-            index.find(
-                url,
-                partition,
-                for: request,
-                at: now,
-                where: { (hasFolder || $0.isInMemory) && isUsable($0) },
-                removed: &removed
-            )
+    /// Returns stored responses. While the folder is absent, its responses are passed over.
+    func responses(_ selection: HTTPDNSClient.ResponseCache.Selection) -> [HTTPDNSClient.ResponseCache.StoredResponse] {
+        guard let url = selection.url, let partition = selection.partition else {
+            return all.map(HTTPDNSClient.ResponseCache.StoredResponse.init).filter(selection.contains)
         }
+        var removed: [ResponseIndex.Entry] = []
+        let now = clock.now()
+        let found = index.withLock { $0.responses(url, partition, at: now, removed: &removed) }
         dropLater(removed)
-        return found
+        let hasFolder = access == nil || folder != nil
+        return hasFolder ? found : found.filter(\.entry.isInMemory)
     }
 
     // MARK: reading
 
-    /// Returns the body of a stored response, or a part of it.
+    /// Returns a body in a file, or a part of it.
     /// - Returns: Nil when its file is gone or damaged, and the entry is removed then; nil too when the system has no thread,
     ///   cannot read the file now, or has not done so in time, and the entry stays.
     /// - Throws: `CancellationError`.
-    func body(
+    private func body(
         of entry: ResponseIndex.Entry,
+        _ file: StoredFile,
         _ range: Range<Int64>,
-        until time: ReadTime = ReadTime()
+        until time: ReadTime
     ) async throws -> HTTPDNSClient.Response.Body? {
-        switch entry.body {
-        case .memory(let bytes):
-            return .bytes(
-                range.count == bytes.count ? bytes : Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
-            )
-        case .file(let file):
-            guard let access, let folder else { return nil }
-            guard !range.isEmpty else { return .bytes([]) }
-            let id = entry.id
-            let onDamage: @Sendable () async -> Void = { [weak self] in await self?.removeDamaged(id) }
-            let opened: (body: StoredBody, bytes: [UInt8]?)
-            do {
-                let limit = access.limit(before: time.head)
-                opened = try await access.run(until: limit) { call in
-                    let body = StoredBody(
-                        open: try folder.open(file),
-                        file: file,
-                        range: range,
-                        access: access,
-                        deadline: time.body,
-                        onDamage: onDamage
-                    )
-                    if range.count <= Self.shortLength { return (body, try body.readAll()) }
-                    // A folder that is slow checks the rest while it is read.
-                    let end = SystemTimeSource().now()
-                    if range.count <= Self.checkedLength { try body.check(until: end + (limit - end) / 2, call) }
-                    return (body, nil)
-                }
-            } catch CacheFileError.damaged {
-                await removeDamaged(id)
-                return nil
-            } catch is CacheFileError, is FolderAccess.Absent, is SerialWork.NoThread, is SerialWork.Overdue {
-                return nil
+        guard let access, let folder else { return nil }
+        guard !range.isEmpty else { return .bytes([]) }
+        let id = entry.id
+        let onDamage: @Sendable () async -> Void = { [weak self] in await self?.removeDamaged(id) }
+        let opened: (body: StoredBody, bytes: [UInt8]?)
+        do {
+            let limit = access.limit(before: time.head)
+            opened = try await access.run(until: limit) { call in
+                let body = StoredBody(
+                    open: try folder.open(file),
+                    file: file,
+                    range: range,
+                    access: access,
+                    deadline: time.body,
+                    onDamage: onDamage
+                )
+                if range.count <= Self.shortLength { return (body, try body.readAll()) }
+                // A folder that is slow checks the rest while it is read.
+                let end = SystemTimeSource().now()
+                if range.count <= Self.checkedLength { try body.check(until: end + (limit - end) / 2, call) }
+                return (body, nil)
             }
-            return opened.bytes.map { .bytes($0) } ?? .stream(opened.body, length: Int64(range.count))
+        } catch CacheFileError.damaged {
+            await removeDamaged(id)
+            return nil
+        } catch is CacheFileError, is FolderAccess.Absent, is SerialWork.NoThread, is SerialWork.Overdue {
+            return nil
         }
+        return opened.bytes.map { .bytes($0) } ?? .stream(opened.body, length: Int64(range.count))
     }
 
     private func removeDamaged(_ id: UInt64) async {
@@ -252,14 +230,17 @@ final class ResponseStore: Sendable {
 
     // MARK: changes
 
-    /// Returns a writer for the body of a response.
-    func writer(for head: StoredHead, _ ticket: FetchTicket) -> StoredBodyWriter {
-        StoredBodyWriter(head, self, ticket)
+    func writer(for response: HTTPDNSClient.ResponseCache.StoredResponse) -> (any HTTPDNSResponseWriter)? {
+        StoredBodyWriter(response.entry.head, self, response.entry.ticket)
     }
 
     /// Replaces the head of a stored response. One that does not fit into its file is removed from the store. The old head
     /// stays when the file cannot be opened now, or not in time.
-    func update(_ entry: ResponseIndex.Entry, _ head: StoredHead) async {
+    func update(
+        _ response: HTTPDNSClient.ResponseCache.StoredResponse,
+        to newer: HTTPDNSClient.ResponseCache.StoredResponse
+    ) async {
+        let (entry, head) = (response.entry, newer.entry.head)
         guard let evicted = index.withLock({ $0.update(entry.id, head) }) else { return }
         await drop(evicted)
         guard case .file(let file) = entry.body, let access, let folder else { return }
@@ -272,31 +253,24 @@ final class ResponseStore: Sendable {
                 }
             }.value.get()
         } catch CacheFileError.damaged {
-            await remove(entry)
+            await remove(.one(entry))
         } catch {
             // A newer head stays.
             await drop(index.withLock { $0.update(entry.id, entry.head, in: head) } ?? [])
         }
     }
 
-    func remove(_ entry: ResponseIndex.Entry) async {
+    /// Removes responses. Those of a folder that was not opened yet cannot be told apart without a URL, and are removed all.
+    func remove(_ selection: HTTPDNSClient.ResponseCache.Selection) async {
         let removed = index.withLock { index in
-            index.noteInvalid(entry.head.url)
-            return index.remove(entry.id)
+            guard let entries = selection.entries else {
+                return selection.url.map { index.removeAll(url: $0) } ?? index.removeAll()
+            }
+            index.noteInvalid(selection.url)
+            return entries.compactMap { index.remove($0.id) }
         }
-        if let removed { await delete(names(of: [removed])) }
+        await delete(names(of: removed))
     }
-
-    /// Removes the responses that a closure selects. Those of a folder that was not opened yet cannot be asked about, and are
-    /// removed all.
-    func remove(where isSelected: (ResponseIndex.Entry) -> Bool) async {
-        index.withLock { $0.noteInvalid(nil) }
-        for entry in all where isSelected(entry) { await remove(entry) }
-    }
-
-    func removeAll(url: String) async { await delete(names(of: index.withLock { $0.removeAll(url: url) })) }
-
-    func removeAll() async { await delete(names(of: index.withLock { $0.removeAll() })) }
 
     /// Reserves bytes for a response that is being stored.
     /// - Returns: Whether there is room.
@@ -314,11 +288,11 @@ final class ResponseStore: Sendable {
 
     /// Adds a response whose bytes are reserved, unless it was invalidated since its request was sent.
     /// - Returns: Whether it is stored.
-    fileprivate func insert(_ entry: ResponseIndex.Entry, reserved: Int, _ ticket: FetchTicket) async -> Bool {
+    fileprivate func insert(_ entry: ResponseIndex.Entry, reserved: Int, _ ticket: FetchTicket?) async -> Bool {
         let now = clock.now()
         let removed = index.withLock { index -> [ResponseIndex.Entry]? in
             index.release(reserved, inMemory: entry.isInMemory)
-            return index.isCurrent(ticket.url, ticket.invalidations) ? index.insert(entry, at: now) : nil
+            return ticket?.isCurrent ?? true ? index.insert(entry, at: now) : nil
         }
         guard let removed else {
             await delete(names(of: [entry]))
@@ -368,23 +342,8 @@ final class ResponseStore: Sendable {
     }
 }
 
-/// A fetch in progress, whose response a change of the resource may invalidate. Its last reference ends it.
-final class FetchTicket: Sendable {
-    let url: String
-    let invalidations: UInt64
-    private let store: ResponseStore
-
-    fileprivate init(url: String, invalidations: UInt64, store: ResponseStore) {
-        self.url = url
-        self.invalidations = invalidations
-        self.store = store
-    }
-
-    deinit { store.endFetch(url) }
-}
-
 /// The writer of one body. It is dropped or discarded when the body does not arrive whole.
-final class StoredBodyWriter: Sendable {
+final class StoredBodyWriter: HTTPDNSResponseWriter {
     private struct State: Sendable {
         var head: StoredHead
         /// The bytes that are not in a file yet: all of them in memory, at most a block on disk.
@@ -398,12 +357,12 @@ final class StoredBodyWriter: Sendable {
 
     private let state: Lock<State>
     private let store: ResponseStore
-    private let ticket: FetchTicket
+    private let ticket: FetchTicket?
     private let room: Int
     /// The place of the body; nil in memory.
     private let place: (folder: CacheFolder, access: FolderAccess, work: SerialWork)?
 
-    fileprivate init(_ head: StoredHead, _ store: ResponseStore, _ ticket: FetchTicket) {
+    init(_ head: StoredHead, _ store: ResponseStore, _ ticket: FetchTicket?) {
         state = Lock(State(head: head))
         self.store = store
         self.ticket = ticket
@@ -515,16 +474,7 @@ final class StoredBodyWriter: Sendable {
             store.release(ended.reserved, inMemory: false)
             return false
         }
-        return await store.insert(
-            ResponseIndex.Entry(
-                ended.head,
-                .file(stored),
-                bodyLength: stored.bodyLength,
-                cost: Int(stored.length)
-            ),
-            reserved: ended.reserved,
-            ticket
-        )
+        return await store.insert(store.entry(ended.head, stored), reserved: ended.reserved, ticket)
     }
 
     /// The state of a file that is being finished, after whose limit nobody waits for it.

@@ -153,7 +153,11 @@ extension HTTPDNSClientError {
             case .damaged: "its file is damaged, and was removed from the cache"
             case .unavailable(let number): systemErrorText(number)
             }
-        return HTTPDNSClientError(
+        return storedBody(reason)
+    }
+
+    static func storedBody(_ reason: String) -> HTTPDNSClientError {
+        HTTPDNSClientError(
             code: .fileFailed,
             phase: .body,
             message: "a stored response cannot be read on: \(reason)",

@@ -32,8 +32,14 @@ struct CacheSuiteRun {
     init(_ text: String) { steps = CacheSuiteStep.steps(text) }
 
     /// Returns the first expectation that a cache does not meet; nil when it meets all.
-    /// - Parameter folder: The folder of the cache; nil for one in memory.
-    func failure(_ mode: HTTPDNSClient.ResponseCache.Mode, folder: String?) async throws -> Failure? {
+    /// - Parameters:
+    ///   - folder: The folder of the cache; nil for one in memory.
+    ///   - store: The store of the program for the cache; nil for one in memory.
+    func failure(
+        _ mode: HTTPDNSClient.ResponseCache.Mode,
+        folder: String?,
+        store: (any HTTPDNSResponseStore)? = nil
+    ) async throws -> Failure? {
         if let part = steps.lazy.compactMap(\.unknown).first { return Failure(step: 0, reason: "unknown: \(part)") }
         let (steps, time) = (steps, TestTime(start: Self.start))
         let current = Lock(0)
@@ -57,7 +63,7 @@ struct CacheSuiteRun {
             stored.withLock { Self.note(answer.fields, of: step, isUpdate: isNotModified, &$0) }
             return answer.answer(to: request)
         }
-        let client = try await CachedClient(origin, folder: folder, time: time) { $0.mode = mode }
+        let client = try await CachedClient(origin, folder: folder, store: store, time: time) { $0.mode = mode }
         let interim = Lock<[[HTTPResponse]]>(steps.map { _ in [] })
         for (index, step) in steps.enumerated() {
             current.withLock { $0 = index }

@@ -16,11 +16,13 @@ struct CacheSuiteTests {
             let expected = isOwn ? row.failures.own : row.failures.shared
             let isDeparture = !isOwn && CacheSuiteCase.departures.contains(row.id)
             #expect(row.kind != .required || (expected != nil) == isDeparture, "a required case is allowed to fail")
-            for isFile in row.isForFolder ? [false, true] : [false] {
-                let folder = isFile ? try TemporaryFolder() : nil
+            for place in ["memory", "store of the program"] + (row.isForFolder ? ["folder"] : []) {
+                let folder = place == "folder" ? try TemporaryFolder() : nil
                 defer { withExtendedLifetime(folder) {} }
-                let failure = try await CacheSuiteRun(row.steps).failure(mode, folder: folder?.path("cache"))
-                #expect(failure?.step == expected, "\(mode), folder \(isFile): \(failure?.reason ?? "passes")")
+                let store = place == "store of the program" ? TableStore() : nil
+                let run = CacheSuiteRun(row.steps)
+                let failure = try await run.failure(mode, folder: folder?.path("cache"), store: store)
+                #expect(failure?.step == expected, "\(mode), \(place): \(failure?.reason ?? "passes")")
             }
         }
     }

@@ -256,11 +256,11 @@ struct CachingTests {
         let client = try await CachedClient(ScriptedOrigin([Scripted("x", Self.maxAge)]))
         let urls = ["http://one.test/a", "http://one.test/b", "http://two.test/c"]
         for url in urls { _ = try await client.get(url) }
-        #expect(Set(client.cache.storedResponses.map(\.url)) == Set(urls))
+        #expect(Set(await client.cache.storedResponses.map(\.url)) == Set(urls))
         await client.cache.remove(url: "HTTP://ONE.test:80/a")
         #expect(client.cache.entryCount == 2)
         await client.cache.removeAll { $0.url.contains("two.test") }
-        #expect(client.cache.storedResponses.map(\.url) == ["http://one.test/b"])
+        #expect(await client.cache.storedResponses.map(\.url) == ["http://one.test/b"])
         await client.cache.removeAll()
         #expect(client.cache.entryCount == 0 && client.cache.byteCount == .bytes(0))
     }
@@ -331,7 +331,7 @@ struct CachingTests {
         try await Task.sleep(until: end)
         isOver.deliver(())
         let arrived = client.time.clock.now()
-        try await until { client.cache.storedResponses.first?.responseTime == arrived }
+        try await until { await client.cache.storedResponses.first?.responseTime == arrived }
         #expect(texts([try await client.get()]) == ["hit v0"])
         #expect(client.origin.count == 2)
         return true

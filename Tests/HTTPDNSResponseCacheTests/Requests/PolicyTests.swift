@@ -89,7 +89,7 @@ struct PolicyTests {
             #expect(try await client.get("http://one.test/a").source == .hit)
         }
         let again = try await CachedClient(ScriptedOrigin([Scripted("new")]), folder: folder.path("cache"), time: time)
-        #expect(again.cache.storedResponses.map(\.url) == ["http://one.test/b"])
+        #expect(await again.cache.storedResponses.map(\.url) == ["http://one.test/b"])
         #expect(texts([try await again.get("http://one.test/b")]) == ["hit x"])
     }
 }

@@ -48,7 +48,7 @@ struct RetriedResponsesTests {
         // No retry validates the error.
         #expect(client.origin.requests.allSatisfy { !$0.headerFields.contains(.ifNoneMatch) })
         // The newer response has replaced it.
-        #expect(client.cache.storedResponses.map(\.head.status) == [.ok])
+        #expect(await client.cache.storedResponses.map(\.head.status) == [.ok])
     }
 
     @Test("A stored error stays for later calls when its retries fail")

@@ -157,7 +157,7 @@ struct CacheFolderTests {
         #expect(client.cache.entryCount == 1 && client.cache.byteCount > .bytes(900))
         time.move(seconds: 1)
         #expect(client.cache.entryCount == 0 && client.cache.byteCount == .bytes(0))
-        #expect(client.cache.storedResponses.isEmpty && client.cache.counters.evicted == 1)
+        #expect(await client.cache.storedResponses.isEmpty && client.cache.counters.evicted == 1)
         try await until { try cacheFiles(in: path).isEmpty }
     }
 

@@ -46,13 +46,13 @@ struct FolderAccessTests {
     private func storeBody(_ url: String, _ length: Int = 3, in store: ResponseStore) async -> Bool {
         var stored = head([:])
         stored.url = url
-        let writer = store.writer(for: stored, store.beginFetch(url))
+        let writer = store.writer(for: stored)
         guard await writer.append([UInt8](repeating: 1, count: length)) else { return false }
         return await writer.finish()
     }
 
     private func find(_ url: String, in store: ResponseStore) -> ResponseIndex.Entry? {
-        store.find(url, "", for: CacheRequest(method: .get, fields: [:]), at: arrival) { _ in true }
+        store.responses(.variants(url, "")).first?.entry
     }
 
     /// Holds the thread of a store, after it has ended all work.
@@ -74,13 +74,13 @@ struct FolderAccessTests {
         #expect(await storeBody("a", in: store))
         let entry = try #require(find("a", in: store))
         try await hold(store)
-        #expect(try await store.body(of: entry, 0..<3) == nil)
+        #expect(try await entry.read(0..<3) == nil)
         // From now on nothing waits, and nothing of the folder is found.
         #expect(store.folder == nil && find("a", in: store) == nil && outages.withLock { $0 } == 1)
         let start = ContinuousClock.now
         #expect(await storeBody("b", in: store))
-        for _ in 0..<100 { await store.removeAll(url: "c") }
-        await store.removeAll(url: "a")
+        for _ in 0..<100 { await store.remove(.url("c")) }
+        await store.remove(.url("a"))
         #expect(ContinuousClock.now - start < .seconds(20))
         #expect(find("b", in: store)?.isInMemory == true && threads.count == 1)
         // Before the pause is over there is no attempt.
@@ -202,7 +202,7 @@ struct FolderAccessTests {
         }
         let client = try await CachedClient(origin, folder: path, threads: threads, limit: .seconds(1))
         #expect(texts([try await client.get(), try await client.get()]) == ["miss v0", "hit v0"])
-        try await hold(client.cache.store)
+        try await hold(client.cache.own)
         let start = ContinuousClock.now
         #expect(texts([try await client.get()]) == ["miss v1"])
         let waited = ContinuousClock.now - start
@@ -229,7 +229,7 @@ struct FolderAccessTests {
         let client = try await CachedClient(origin, folder: folder.path("cache"), threads: threads, limit: limit)
         _ = try await client.get()
         guard client.cache.entryCount == 1 else { return false }
-        let pool = try #require(client.cache.store.access?.pool)
+        let pool = try #require(client.cache.access?.pool)
         try await until { pool.threadsAtWork == 0 }
         threads.hold()
         do {

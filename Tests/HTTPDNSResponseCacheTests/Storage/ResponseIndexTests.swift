@@ -26,7 +26,10 @@ struct ResponseIndexTests {
 
     private func find(_ number: Int, in index: inout ResponseIndex, at now: Int64 = arrival) -> ResponseIndex.Entry? {
         var removed: [ResponseIndex.Entry] = []
-        return index.find("http://one.test/\(number)", "", for: request, at: now, removed: &removed)
+        let variants = index.responses("http://one.test/\(number)", "", at: now, removed: &removed)
+        let entry = request.newest(of: variants, at: now) { _ in true }
+        entry?.noteUse()
+        return entry
     }
 
     @Test("An older response that arrives late does not replace a newer one")
@@ -58,14 +61,8 @@ struct ResponseIndexTests {
         _ = index.insert(entry(stored(1), .memory([1]), cost: 1), at: arrival + 1)
         _ = index.insert(entry(newer, .memory([2]), cost: 1), at: arrival + 1)
         #expect(find(1, in: &index, at: arrival + 1)?.body == .memory([2]))
-        let other = index.find(
-            "http://one.test/1",
-            "",
-            for: request,
-            at: arrival + 1,
-            where: { $0.body != .memory([2]) },
-            removed: &removed
-        )
+        let variants = index.responses("http://one.test/1", "", at: arrival + 1, removed: &removed)
+        let other = request.newest(of: variants, at: arrival + 1) { $0.responseTime == arrival }
         #expect(other?.body == .memory([1]) && removed.isEmpty)
     }
 
@@ -188,7 +185,8 @@ struct ResponseIndexTests {
         var german = request
         german.fields[.acceptLanguage] = "3"
         var expired: [ResponseIndex.Entry] = []
-        let found = index.find("http://one.test/1", "other", for: german, at: arrival, removed: &expired)
+        let variants = index.responses("http://one.test/1", "other", at: arrival, removed: &expired)
+        let found = german.newest(of: variants, at: arrival) { _ in true }
         #expect(found?.head.vary.fields.first?.value == "3" && found?.head.partition == "other")
     }
 

@@ -38,7 +38,7 @@ struct StoredBodyWriterTests {
 
     private func writer(_ threads: HeldThreads) throws -> StoredBodyWriter {
         let store = try Self.store(folder.path("cache"), threads)
-        return store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        return store.writer(for: head([:]))
     }
 
     private var names: [String] {
@@ -52,7 +52,7 @@ struct StoredBodyWriterTests {
             // The one kind of "no room" that needs no file system of its own. The threads of the pool block its signal.
             var limit = rlimit(rlim_cur: 4096, rlim_max: 4096)
             guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { exit(3) }
-            let isStorable = await store.writer(for: head([:]), store.beginFetch("http://one.test/")).append(Self.block)
+            let isStorable = await store.writer(for: head([:])).append(Self.block)
             #expect(!isStorable)
         }
         #expect(try names == [])
@@ -63,35 +63,35 @@ struct StoredBodyWriterTests {
     func noDescriptor() async throws {
         await #expect(processExitsWith: .success) { [path = folder.path("cache") as String] in
             let store = try Self.store(path)
-            let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+            let writer = store.writer(for: head([:]))
             let (isStorable, isStored) = (await writer.append([1, 2, 3]), await writer.finish())
             #expect(isStorable && isStored)
             let entry = try #require(store.all.first)
             // The threads of the pool have started.
-            #expect(try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) == [1, 2, 3])
+            #expect(try await entry.read(0..<3)?.collect(upTo: .kibibytes(1)) == [1, 2, 3])
             var limit = rlimit()
             let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
             guard getrlimit(kind, &limit) == 0 else { exit(3) }
             var none = limit
             none.rlim_cur = 0
             guard setrlimit(kind, &none) == 0 else { exit(3) }
-            let body = try await store.body(of: entry, 0..<3)
+            let body = try await entry.read(0..<3)
             var changed = entry.head
             changed.reason = "changed"
-            await store.update(entry, changed)
+            await store.update(StoredResponse(entry), to: StoredResponse(entry.with(changed)))
             let loading = #expect(throws: HTTPDNSClient.ResponseCache.Error.self) { try store.folder?.load() }
             let probing = #expect(throws: HTTPDNSClient.ResponseCache.Error.self) { try store.folder?.probe() }
             let opening = #expect(throws: HTTPDNSClient.ResponseCache.Error.self) { try CacheFolder(path + "2") }
             guard setrlimit(kind, &limit) == 0 else { exit(3) }
-            #expect(body == nil && store.count == 1 && store.all.first?.head == entry.head)
+            #expect(body == nil && store.size.entries == 1 && store.all.first?.head == entry.head)
             #expect(loading?.message.contains("Too many open files") == true)
             #expect(opening?.message.contains("Too many open files") == true)
             #expect(loading?.isPassing == true && opening?.isPassing == true && probing?.isPassing == true)
-            #expect(try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) == [1, 2, 3])
+            #expect(try await entry.read(0..<3)?.collect(upTo: .kibibytes(1)) == [1, 2, 3])
             // A file that is gone is damage.
             store.folder?.remove(try #require(try cacheFiles(in: path).first))
-            let gone = try await store.body(of: entry, 0..<3)
-            #expect(gone == nil && store.count == 0)
+            let gone = try await entry.read(0..<3)
+            #expect(gone == nil && store.size.entries == 0)
         }
     }
 
@@ -99,7 +99,7 @@ struct StoredBodyWriterTests {
     func memory() async throws {
         let limits = ResponseIndex.Limits(bytes: 1 << 20, entries: 10, age: 1000)
         let store = ResponseStore(limits, maximumEntry: 1 << 20, clock: WallClock { arrival })
-        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        let writer = store.writer(for: head([:]))
         for _ in 0..<70 { _ = await writer.append([UInt8](repeating: 1, count: 1000)) }
         let isStored = await writer.finish()
         #expect(isStored)
@@ -127,7 +127,7 @@ struct StoredBodyWriterTests {
     func noThread() async throws {
         let threads = HeldThreads(isHeld: true)
         let store = try Self.store(folder.path("cache"), threads)
-        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        let writer = store.writer(for: head([:]))
         let appending = Task { await writer.append(Self.block) }
         let thread = try #require(await threads.next())
         thread.run()
@@ -140,7 +140,7 @@ struct StoredBodyWriterTests {
         #expect(try names.count == 1 && store.access?.unneededCount == 1)
         threads.exhaust(false)
         threads.hold(false)
-        await store.remove(try await Self.stored(3, in: store))
+        await store.remove(.one(try await Self.stored(3, in: store)))
         #expect(try names == [] && store.access?.unneededCount == 0)
     }
 
@@ -149,7 +149,7 @@ struct StoredBodyWriterTests {
     func blockingCalls() async throws {
         let threads = HeldThreads()
         let store = try Self.store(folder.path("cache"), threads)
-        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        let writer = store.writer(for: head([:]))
         let isStorable = await writer.append([1, 2, 3])
         let isStored = await writer.finish()
         #expect(isStorable && isStored)
@@ -157,10 +157,10 @@ struct StoredBodyWriterTests {
         let pool = try #require(store.access?.pool)
         try await until { pool.threadsAtWork == 0 }
         threads.hold()
-        let reading = Task { try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) }
+        let reading = Task { try await entry.read(0..<3)?.collect(upTo: .kibibytes(1)) }
         try await until { threads.count == 1 }
-        let removing = Task { await store.remove(entry) }
-        try await until { store.count == 0 && pool.waitingCount == 2 }
+        let removing = Task { await store.remove(.one(entry)) }
+        try await until { store.size.entries == 0 && pool.waitingCount == 2 }
         #expect(try names.count == 1)
         // The thread does both, one after the other.
         try #require(await threads.next()).run()
@@ -176,7 +176,7 @@ struct StoredBodyWriterTests {
 
     /// Stores a body of a length in the usual way.
     private static func stored(_ length: Int, in store: ResponseStore) async throws -> ResponseIndex.Entry {
-        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        let writer = store.writer(for: head([:]))
         let isStorable = await writer.append([UInt8](repeating: 1, count: length))
         let isStored = await writer.finish()
         #expect(isStorable && isStored)
@@ -203,7 +203,7 @@ struct StoredBodyWriterTests {
     func overdueWrite() async throws {
         let threads = HeldThreads(isHeld: true)
         let store = try Self.store(folder.path("cache"), threads, limit: Self.limit)
-        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        let writer = store.writer(for: head([:]))
         let isStorable = await Self.timed { await writer.append(Self.block) }
         #expect(!isStorable)
         // The thread is not needed for what follows.
@@ -211,7 +211,7 @@ struct StoredBodyWriterTests {
         let isStored = await writer.finish()
         #expect(!isStorableLater && !isStored)
         try #require(await threads.next()).run()
-        #expect(try names == [] && store.bytes == 0)
+        #expect(try names == [] && store.size.bytes == 0)
     }
 
     @Test(
@@ -221,7 +221,7 @@ struct StoredBodyWriterTests {
     func overdueEnd() async throws {
         let threads = HeldThreads(isHeld: true)
         let store = try Self.store(folder.path("cache"), threads, limit: Self.limit)
-        let writer = store.writer(for: head([:]), store.beginFetch("http://one.test/"))
+        let writer = store.writer(for: head([:]))
         let appending = Task { await writer.append(Self.block) }
         try #require(await threads.next()).run()
         let isStorable = await appending.value
@@ -229,7 +229,7 @@ struct StoredBodyWriterTests {
         let isStored = await Self.timed { await writer.finish() }
         #expect(!isStored)
         try #require(await threads.next()).run()
-        #expect(try names == [] && store.count == 0 && store.bytes == 0)
+        #expect(try names == [] && store.size.entries == 0 && store.size.bytes == 0)
     }
 
     @Test(
@@ -241,8 +241,8 @@ struct StoredBodyWriterTests {
         let store = try Self.store(folder.path("cache"), threads, limit: Self.limit)
         let entry = try await Self.stored(3, in: store)
         try await Self.hold(threads, store)
-        await Self.timed { await store.remove(entry) }
-        #expect(try store.count == 0 && names.count == 1)
+        await Self.timed { await store.remove(.one(entry)) }
+        #expect(try store.size.entries == 0 && names.count == 1)
         try #require(await threads.next()).run()
         #expect(try names == [])
     }
@@ -255,12 +255,12 @@ struct StoredBodyWriterTests {
         try await Self.hold(threads, store)
         let body = try await Self.timed {
             let time = ReadTime(head: SystemTimeSource().now() + Self.limit * 2)
-            return try await store.body(of: entry, 0..<3, until: time)
+            return try await entry.read(0..<3, until: time)
         }
-        #expect(body == nil && store.count == 1 && store.folder != nil)
+        #expect(body == nil && store.size.entries == 1 && store.folder != nil)
         try #require(await threads.next()).run()
         threads.hold(false)
-        #expect(try await store.body(of: entry, 0..<3)?.collect(upTo: .kibibytes(1)) == [1, 1, 1])
+        #expect(try await entry.read(0..<3)?.collect(upTo: .kibibytes(1)) == [1, 1, 1])
     }
 
     @Test("A stored body that is not read within the time of its call is an error")
@@ -270,11 +270,11 @@ struct StoredBodyWriterTests {
         let length = StoredFile.blockLength * 2
         let entry = try await Self.stored(length, in: store)
         let time = ReadTime(body: SystemTimeSource().now() + Self.limit)
-        let body = try #require(try await store.body(of: entry, 0..<Int64(length), until: time))
+        let body = try #require(try await entry.read(0..<Int64(length), until: time))
         try await Self.hold(threads, store)
         let error = await #expect(throws: HTTPDNSClientError.self) { try await body.collect(upTo: .mebibytes(1)) }
         #expect(error?.code == .timedOut && error?.phase == .body && error?.isCallDeadline == true)
-        #expect(store.count == 1)
+        #expect(store.size.entries == 1)
     }
 
     @Test("A stored body without a time limit ends with an error in a folder that hangs")
@@ -283,7 +283,7 @@ struct StoredBodyWriterTests {
         let store = try Self.store(folder.path("cache"), threads, bodyPart: Self.limit)
         let length = StoredFile.blockLength * 2
         let entry = try await Self.stored(length, in: store)
-        let body = try #require(try await store.body(of: entry, 0..<Int64(length)))
+        let body = try #require(try await entry.read(0..<Int64(length)))
         try await Self.hold(threads, store)
         let error = await #expect(throws: HTTPDNSClientError.self) { try await body.collect(upTo: .mebibytes(1)) }
         #expect(error?.code == .timedOut && error?.phase == .body && error?.isCallDeadline == false)

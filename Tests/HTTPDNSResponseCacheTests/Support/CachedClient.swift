@@ -107,6 +107,7 @@ struct CachedClient {
     init(
         _ origin: ScriptedOrigin,
         folder: String? = nil,
+        store: (any HTTPDNSResponseStore)? = nil,
         threads: HeldThreads? = nil,
         limit: Duration = .seconds(600),
         isFolderTaken: Bool = false,
@@ -134,6 +135,8 @@ struct CachedClient {
             // A thread may still have the last reference to the cache that had the folder before.
             if !isFolderTaken { try await opened.awaitFolder(clock) }
             cache = opened
+        } else if let store {
+            cache = HTTPDNSClient.ResponseCache(settings, store: store, clock: time.clock, time: clock)
         } else {
             cache = .memory(settings, clock: time.clock, time: clock)
         }
@@ -175,11 +178,21 @@ struct CachedClient {
     }
 }
 
+typealias StoredResponse = HTTPDNSClient.ResponseCache.StoredResponse
+
+extension ResponseStore {
+    /// Returns the writer of a response.
+    func writer(for head: StoredHead) -> StoredBodyWriter { StoredBodyWriter(head, self, nil) }
+}
+
 extension HTTPDNSClient.ResponseCache {
+    /// The store of a cache in memory or in a folder.
+    var own: ResponseStore { store as! ResponseStore }
+
     /// Waits until the folder is in use.
     func awaitFolder(_ clock: HTTPDNSManualClock) async throws {
         try await until {
-            if self.store.folder != nil { return true }
+            if self.own.folder != nil { return true }
             clock.advance(by: .seconds(30))
             return false
         }

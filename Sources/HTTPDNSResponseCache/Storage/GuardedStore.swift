@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNS
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import Logging
+
+/// The store of a program, whose errors and waits fail no call.
+///
+/// Its functions throw only `CancellationError`.
+final class GuardedStore: HTTPDNSResponseStore {
+    typealias StoredResponse = HTTPDNSClient.ResponseCache.StoredResponse
+    typealias Selection = HTTPDNSClient.ResponseCache.Selection
+
+    private struct State: Sendable {
+        var logger: Logger?
+        var isFailing = false
+        /// The moment from which on the store is asked again.
+        var pausedUntil: MonotonicTime?
+        /// The times of removals by URL that are not known to have succeeded, in milliseconds since 1970.
+        var removals: [String: Int64] = [:]
+        /// The same for all URLs.
+        var removalOfAll = Int64.min
+    }
+
+    /// The limits of the waits for a store, as those for a folder.
+    private static let times = FolderAccess.Times()
+    private static let partLength: Int64 = 256 << 10
+    /// More URLs would be a leak while a store stays away.
+    private static let maximumRemovals = 10_000
+
+    private let base: any HTTPDNSResponseStore
+    private let maximumEntry: Int
+    private let clock: WallClock
+    private let time: any TimeSource
+    private let onFailure: @Sendable () -> Void
+    private let state = Lock(State())
+
+    init(
+        _ base: any HTTPDNSResponseStore,
+        maximumEntry: Int,
+        clock: WallClock,
+        time: any TimeSource,
+        onFailure: @escaping @Sendable () -> Void
+    ) {
+        self.base = base
+        self.maximumEntry = maximumEntry
+        self.clock = clock
+        self.time = time
+        self.onFailure = onFailure
+    }
+
+    /// Takes the logger of a client, unless there is one.
+    func take(_ logger: Logger?) { state.withLock { $0.logger = $0.logger ?? logger } }
+
+    var size: (entries: Int, bytes: Int) { base.size }
+
+    // MARK: waits
+
+    /// Waits for the store.
+    /// - Parameter end: The moment on `SystemTimeSource` until which it waits; nil for the limit of a store.
+    /// - Returns: Nil after an error or at the limit, and while the store is left alone.
+    fileprivate func ask<Value: Sendable>(
+        until end: MonotonicTime? = nil,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value? {
+        try Task.checkCancellation()
+        let now = time.now()
+        guard state.withLock({ $0.pausedUntil.map { $0 <= now } ?? true }) else { return nil }
+        let end = end ?? SystemTimeSource().now() + Self.times.limit
+        let outcome = OneShot<Result<Value, any Error>>()
+        let task = CallWork.task {
+            do { outcome.deliver(.success(try await work())) } catch { outcome.deliver(.failure(error)) }
+        }
+        let timer = CallWork.detached {
+            guard (try? await SystemTimeSource().sleep(until: end)) != nil else { return }
+            outcome.deliver(.failure(Overdue()))
+        }
+        defer {
+            timer.cancel()
+            task.cancel()
+        }
+        do {
+            let value = try await outcome.value(orOnCancel: .failure(CancellationError())).get()
+            noteSuccess()
+            return value
+        } catch {
+            try Task.checkCancellation()
+            note(error)
+            return nil
+        }
+    }
+
+    private func noteSuccess() {
+        let logger = state.withLock { state in
+            defer { state.isFailing = false }
+            return state.isFailing ? state.logger : nil
+        }
+        logger?.notice("response store is in use again")
+    }
+
+    private func note(_ error: any Error) {
+        let logger = state.withLock { state in
+            if error is Overdue { state.pausedUntil = time.now() + Self.times.pause }
+            defer { state.isFailing = true }
+            return state.isFailing ? nil : state.logger
+        }
+        onFailure()
+        let reason = "\(error)".escaped(limit: 200)
+        logger?.warning("response store fails; requests go on without it", metadata: ["reason": "\(reason)"])
+    }
+
+    // MARK: reading
+
+    func responses(_ selection: Selection) async throws -> [StoredResponse] {
+        let found = try await ask { [base] in try await base.responses(selection) } ?? []
+        let (all, removals) = state.withLock { ($0.removalOfAll, $0.removals) }
+        return found.compactMap { response in
+            let head = response.entry.head
+            guard selection.contains(response), head.requestTime > max(all, removals[head.url] ?? .min) else {
+                return nil
+            }
+            return StoredResponse(
+                ResponseIndex.Entry(head, .elsewhere, bodyLength: response.bodyLength, cost: 0) {
+                    [self] _, range, time in
+                    try await body(of: response.entry, range, until: time)
+                }
+            )
+        }
+    }
+
+    /// Returns a range of a body. The first part is read before, so that a store that fails is a miss.
+    private func body(of entry: ResponseIndex.Entry, _ range: Range<Int64>, until time: ReadTime) async throws
+        -> HTTPDNSClient.Response.Body?
+    {
+        let now = SystemTimeSource().now()
+        let limit = now + Self.times.limit
+        let end = time.head.map { min(limit, now + ($0 - now) / 2) } ?? limit
+        guard let first = try await part(of: entry, range, until: end) else { return nil }
+        if first.count == range.count { return .bytes(first) }
+        let left = Lock((bytes: [UInt8]?.some(first), next: range.lowerBound + Int64(first.count)))
+        let rest = AsyncThrowingStream<[UInt8], any Error>(unfolding: { [self] in
+            let (ready, start) = left.withLock { left in
+                defer { left.bytes = nil }
+                return (left.bytes, left.next)
+            }
+            if let ready { return ready }
+            guard start < range.upperBound else { return nil }
+            let limit = SystemTimeSource().now() + Self.times.bodyPart
+            let bytes = try await part(
+                of: entry,
+                start..<range.upperBound,
+                until: time.body.map { min($0, limit) } ?? limit
+            )
+            guard let bytes else {
+                left.withLock { $0.next = range.upperBound }
+                throw HTTPDNSClientError.storedBody("its store failed")
+            }
+            left.withLock { $0.next += Int64(bytes.count) }
+            return bytes
+        })
+        return .stream(rest, length: Int64(range.count))
+    }
+
+    /// Reads the first part of a range.
+    private func part(of entry: ResponseIndex.Entry, _ range: Range<Int64>, until end: MonotonicTime) async throws
+        -> [UInt8]?
+    {
+        let part = range.prefix(Int(Self.partLength))
+        return try await ask(until: end) {
+            let bytes = try await entry.read(part)?.collect(upTo: .bytes(part.count)) ?? []
+            guard bytes.count == part.count else { throw WrongLength() }
+            return bytes
+        }
+    }
+
+    private struct Overdue: Error, CustomStringConvertible {
+        let description = "it does not respond"
+    }
+
+    private struct WrongLength: Error, CustomStringConvertible {
+        let description = "a part of a body has another length than was asked for"
+    }
+
+    // MARK: changes
+
+    func writer(for response: StoredResponse) async throws -> (any HTTPDNSResponseWriter)? {
+        // There is no moment at which such a store is opened.
+        guard !response.entry.head.isForSession else { return nil }
+        let writer = try await ask { [base] in try await base.writer(for: response) } ?? nil
+        return writer.map { Writer($0, response.entry, self, maximum: maximumEntry) }
+    }
+
+    func update(_ response: StoredResponse, to newer: StoredResponse) async throws {
+        _ = try await ask { [base] in try await base.update(response, to: newer) }
+    }
+
+    /// Removes responses. Until that is known to have succeeded, those that were requested before are not returned.
+    func remove(_ selection: Selection) async throws {
+        let now = clock.now()
+        let urls = selection.entries.map { $0.map(\.head.url) } ?? selection.url.map { [$0] }
+        if selection.entries == nil { noteRemoval(of: urls, at: now) }
+        var isDone = false
+        defer { if !isDone { noteRemoval(of: urls, at: now) } }
+        isDone = try await ask { [base] in try await base.remove(selection) } != nil
+        // Other variants of a URL may still be stored against an earlier removal.
+        guard isDone, selection.entries == nil else { return }
+        state.withLock { state in
+            for url in urls ?? Array(state.removals.keys) where state.removals[url].map({ $0 <= now }) ?? false {
+                state.removals[url] = nil
+            }
+            if urls == nil, state.removalOfAll <= now { state.removalOfAll = .min }
+        }
+    }
+
+    private func noteRemoval(of urls: [String]?, at now: Int64) {
+        state.withLock { state in
+            for url in urls ?? [] { state.removals[url] = now }
+            if urls == nil || state.removals.count > Self.maximumRemovals {
+                (state.removals, state.removalOfAll) = ([:], now)
+            }
+        }
+    }
+
+    /// The writer of a body, of at most the longest length of the cache.
+    private final class Writer: HTTPDNSResponseWriter {
+        private let base: any HTTPDNSResponseWriter
+        private let entry: ResponseIndex.Entry
+        private let store: GuardedStore
+        /// The bytes that may follow; negative when the response is not stored.
+        private let room: Lock<Int>
+
+        init(_ base: any HTTPDNSResponseWriter, _ entry: ResponseIndex.Entry, _ store: GuardedStore, maximum: Int) {
+            self.base = base
+            self.entry = entry
+            self.store = store
+            room = Lock(maximum - entry.head.size)
+        }
+
+        func append(_ bytes: [UInt8]) async throws -> Bool {
+            let hasRoom = room.withLock { room in
+                room -= room < 0 ? 0 : bytes.count
+                return room >= 0
+            }
+            guard hasRoom, (try? await store.ask { [base] in try await base.append(bytes) }) == true else {
+                discard()
+                return false
+            }
+            return true
+        }
+
+        /// Stores the response, unless a part of its body is missing or it was invalidated since its request was sent.
+        func finish() async throws -> Bool {
+            guard room.withLock({ $0 >= 0 }), entry.ticket?.isCurrent ?? true else {
+                discard()
+                return false
+            }
+            let isStored = try await store.ask { [base] in try await base.finish() }
+            guard isStored == nil || entry.ticket?.isCurrent == false else { return isStored ?? false }
+            // It may have been stored nevertheless.
+            try await store.remove(.one(entry))
+            return false
+        }
+
+        func discard() {
+            room.withLock { $0 = -1 }
+            base.discard()
+        }
+    }
+}
