@@ -8,12 +8,12 @@ final class FetchTable: Sendable {
     private let fetches = Lock<[String: (count: Int, invalidations: UInt64)]>([:])
 
     /// Notes that a request is sent whose response may be stored.
-    func begin(_ url: String) -> FetchTicket {
+    func begin(_ url: String, until time: ReadTime) -> FetchTicket {
         let invalidations = fetches.withLock { fetches in
             fetches[url, default: (0, 0)].count += 1
             return fetches[url]?.invalidations ?? 0
         }
-        return FetchTicket(url, invalidations, self)
+        return FetchTicket(url, invalidations, time, self)
     }
 
     /// Notes that the responses of a URL, or of all for nil, are not current any more.
@@ -39,11 +39,14 @@ final class FetchTable: Sendable {
 final class FetchTicket: Sendable {
     fileprivate let url: String
     fileprivate let invalidations: UInt64
+    /// The time that the call has.
+    let time: ReadTime
     private let table: FetchTable
 
-    fileprivate init(_ url: String, _ invalidations: UInt64, _ table: FetchTable) {
+    fileprivate init(_ url: String, _ invalidations: UInt64, _ time: ReadTime, _ table: FetchTable) {
         self.url = url
         self.invalidations = invalidations
+        self.time = time
         self.table = table
     }
 

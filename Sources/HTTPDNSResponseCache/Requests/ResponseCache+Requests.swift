@@ -128,7 +128,11 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     /// Returns the stored response for a request.
     /// - Throws: `CancellationError`.
     private func find(_ place: CachePlace) async throws -> ResponseIndex.Entry? {
-        newest(of: try await store.responses(.variants(place.url, place.partition)), place, at: clock.now())
+        newest(
+            of: try await store.responses(.variants(place.url, place.partition).until(place.time)),
+            place,
+            at: clock.now()
+        )
     }
 
     /// Returns the newest of the variants that a request may get. A stored response must not lead where the request itself may
@@ -267,11 +271,12 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         if isOffline { throw HTTPDNSClientError.offline(hop.url) }
         let response = try await hop.send(hop.request)
         guard Validation.invalidates(hop.request.method, status: response.status.code) else { return response }
-        await invalidate(key(of: hop.url))
+        let time = ReadTime(head: hop.deadline, body: hop.bodyDeadline)
+        await invalidate(key(of: hop.url), until: time)
         for reference in Validation.invalidatedReferences(in: response.headerFields) {
             guard let url = hop.resolve(reference), url.scheme == hop.url.scheme, url.authority == hop.url.authority
             else { continue }
-            await invalidate(key(of: url))
+            await invalidate(key(of: url), until: time)
         }
         return response
     }
@@ -288,7 +293,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         let validated = place.isShareable && !place.policy.contains(.doNotRead) ? usable : nil
         let conditions = validated.map { Validation.conditions(for: $0.head) } ?? [:]
         for condition in conditions { request.headerFields.append(condition) }
-        let ticket = fetches.begin(place.url)
+        let ticket = fetches.begin(place.url, until: place.time)
         let requestTime = clock.now()
         var response: HTTPDNSClient.Response
         do {
@@ -403,7 +408,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         guard !place.policy.contains(.doNotWrite), isSentAsKnown(answer, varyingBy: head.fields, place),
             Storability.mayStore(head, receivedFields: head.fields, to: request, place.rules), ticket.isCurrent
         else { return }
-        let newer = entry.with(head)
+        let newer = entry.with(head, ticket: ticket)
         try? await store.update(StoredResponse(entry), to: StoredResponse(newer))
         // A store that writes the response again may have done so after its removal.
         if !ticket.isCurrent { await remove(newer) }

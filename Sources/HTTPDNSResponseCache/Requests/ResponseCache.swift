@@ -227,9 +227,9 @@ extension HTTPDNSClient {
         public var storedResponses: [StoredResponse] { get async { (try? await store.responses(.all)) ?? [] } }
 
         /// Removes the responses of a URL, or all for nil, and those that are being fetched will not be stored.
-        func invalidate(_ url: String?) async {
+        func invalidate(_ url: String?, until time: ReadTime = ReadTime()) async {
             fetches.invalidate(url)
-            try? await store.remove(url.map { .url($0) } ?? .all)
+            try? await store.remove((url.map(Selection.url) ?? .all).until(time))
         }
 
         /// Returns the URL as a key.

@@ -60,16 +60,21 @@ final class GuardedStore: HTTPDNSResponseStore {
     // MARK: waits
 
     /// Waits for the store.
-    /// - Parameter end: The moment on `SystemTimeSource` until which it waits; nil for the limit of a store.
+    /// - Parameters:
+    ///   - deadline: The moment on `SystemTimeSource` at which the call must have its response: half of the time is left for the
+    ///     server.
+    ///   - limit: The longest wait.
     /// - Returns: Nil after an error or at the limit, and while the store is left alone.
     fileprivate func ask<Value: Sendable>(
-        until end: MonotonicTime? = nil,
+        before deadline: MonotonicTime?,
+        limit: Duration = times.limit,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
         try Task.checkCancellation()
         let now = time.now()
         guard state.withLock({ $0.pausedUntil.map { $0 <= now } ?? true }) else { return nil }
-        let end = end ?? SystemTimeSource().now() + Self.times.limit
+        let start = SystemTimeSource().now()
+        let end = deadline.map { min(start + limit, start + ($0 - start) / 2) } ?? start + limit
         let outcome = OneShot<Result<Value, any Error>>()
         let task = CallWork.task {
             do { outcome.deliver(.success(try await work())) } catch { outcome.deliver(.failure(error)) }
@@ -88,7 +93,7 @@ final class GuardedStore: HTTPDNSResponseStore {
             return value
         } catch {
             try Task.checkCancellation()
-            note(error)
+            note(error, after: SystemTimeSource().now() - start)
             return nil
         }
     }
@@ -101,13 +106,15 @@ final class GuardedStore: HTTPDNSResponseStore {
         logger?.notice("response store is in use again")
     }
 
-    private func note(_ error: any Error) {
+    private func note(_ error: any Error, after wait: Duration) {
+        onFailure()
+        // A call with little time is no reason to leave the store alone.
+        guard !(error is Overdue) || wait >= Self.times.limit else { return }
         let logger = state.withLock { state in
             if error is Overdue { state.pausedUntil = time.now() + Self.times.pause }
             defer { state.isFailing = true }
             return state.isFailing ? nil : state.logger
         }
-        onFailure()
         let reason = "\(error)".escaped(limit: 200)
         logger?.warning("response store fails; requests go on without it", metadata: ["reason": "\(reason)"])
     }
@@ -115,7 +122,7 @@ final class GuardedStore: HTTPDNSResponseStore {
     // MARK: reading
 
     func responses(_ selection: Selection) async throws -> [StoredResponse] {
-        let found = try await ask { [base] in try await base.responses(selection) } ?? []
+        let found = try await ask(before: selection.time.head) { [base] in try await base.responses(selection) } ?? []
         let (all, removals) = state.withLock { ($0.removalOfAll, $0.removals) }
         return found.compactMap { response in
             let head = response.entry.head
@@ -135,10 +142,7 @@ final class GuardedStore: HTTPDNSResponseStore {
     private func body(of entry: ResponseIndex.Entry, _ range: Range<Int64>, until time: ReadTime) async throws
         -> HTTPDNSClient.Response.Body?
     {
-        let now = SystemTimeSource().now()
-        let limit = now + Self.times.limit
-        let end = time.head.map { min(limit, now + ($0 - now) / 2) } ?? limit
-        guard let first = try await part(of: entry, range, until: end) else { return nil }
+        guard let first = try await part(of: entry, range, before: time.head) else { return nil }
         if first.count == range.count { return .bytes(first) }
         let left = Lock((bytes: [UInt8]?.some(first), next: range.lowerBound + Int64(first.count)))
         let rest = AsyncThrowingStream<[UInt8], any Error>(unfolding: { [self] in
@@ -148,13 +152,8 @@ final class GuardedStore: HTTPDNSResponseStore {
             }
             if let ready { return ready }
             guard start < range.upperBound else { return nil }
-            let limit = SystemTimeSource().now() + Self.times.bodyPart
-            let bytes = try await part(
-                of: entry,
-                start..<range.upperBound,
-                until: time.body.map { min($0, limit) } ?? limit
-            )
-            guard let bytes else {
+            let rest = start..<range.upperBound
+            guard let bytes = try await part(of: entry, rest, before: time.body, limit: Self.times.bodyPart) else {
                 left.withLock { $0.next = range.upperBound }
                 throw HTTPDNSClientError.storedBody("its store failed")
             }
@@ -165,11 +164,14 @@ final class GuardedStore: HTTPDNSResponseStore {
     }
 
     /// Reads the first part of a range.
-    private func part(of entry: ResponseIndex.Entry, _ range: Range<Int64>, until end: MonotonicTime) async throws
-        -> [UInt8]?
-    {
+    private func part(
+        of entry: ResponseIndex.Entry,
+        _ range: Range<Int64>,
+        before deadline: MonotonicTime?,
+        limit: Duration = times.limit
+    ) async throws -> [UInt8]? {
         let part = range.prefix(Int(Self.partLength))
-        return try await ask(until: end) {
+        return try await ask(before: deadline, limit: limit) {
             let bytes = try await entry.read(part)?.collect(upTo: .bytes(part.count)) ?? []
             guard bytes.count == part.count else { throw WrongLength() }
             return bytes
@@ -189,12 +191,15 @@ final class GuardedStore: HTTPDNSResponseStore {
     func writer(for response: StoredResponse) async throws -> (any HTTPDNSResponseWriter)? {
         // There is no moment at which such a store is opened.
         guard !response.entry.head.isForSession else { return nil }
-        let writer = try await ask { [base] in try await base.writer(for: response) } ?? nil
+        let writer =
+            try await ask(before: response.entry.ticket?.time.head) { [base] in try await base.writer(for: response) }
+            ?? nil
         return writer.map { Writer($0, response.entry, self, maximum: maximumEntry) }
     }
 
     func update(_ response: StoredResponse, to newer: StoredResponse) async throws {
-        _ = try await ask { [base] in try await base.update(response, to: newer) }
+        _ = try await ask(before: newer.entry.ticket?.time.head) { [base] in try await base.update(response, to: newer)
+        }
     }
 
     /// Removes responses. Until that is known to have succeeded, those that were requested before are not returned.
@@ -204,7 +209,7 @@ final class GuardedStore: HTTPDNSResponseStore {
         if selection.entries == nil { noteRemoval(of: urls, at: now) }
         var isDone = false
         defer { if !isDone { noteRemoval(of: urls, at: now) } }
-        isDone = try await ask { [base] in try await base.remove(selection) } != nil
+        isDone = try await ask(before: selection.time.head) { [base] in try await base.remove(selection) } != nil
         // Other variants of a URL may still be stored against an earlier removal.
         guard isDone, selection.entries == nil else { return }
         state.withLock { state in
@@ -229,6 +234,7 @@ final class GuardedStore: HTTPDNSResponseStore {
         private let base: any HTTPDNSResponseWriter
         private let entry: ResponseIndex.Entry
         private let store: GuardedStore
+        private var time: ReadTime? { entry.ticket?.time }
         /// The bytes that may follow; negative when the response is not stored.
         private let room: Lock<Int>
 
@@ -244,7 +250,8 @@ final class GuardedStore: HTTPDNSResponseStore {
                 room -= room < 0 ? 0 : bytes.count
                 return room >= 0
             }
-            guard hasRoom, (try? await store.ask { [base] in try await base.append(bytes) }) == true else {
+            guard hasRoom, (try? await store.ask(before: time?.body) { [base] in try await base.append(bytes) }) == true
+            else {
                 discard()
                 return false
             }
@@ -257,7 +264,7 @@ final class GuardedStore: HTTPDNSResponseStore {
                 discard()
                 return false
             }
-            let isStored = try await store.ask { [base] in try await base.finish() }
+            let isStored = try await store.ask(before: time?.body) { [base] in try await base.finish() }
             guard isStored == nil || entry.ticket?.isCurrent == false else { return isStored ?? false }
             // It may have been stored nevertheless.
             try await store.remove(.one(entry))

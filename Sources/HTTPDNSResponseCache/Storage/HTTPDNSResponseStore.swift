@@ -13,8 +13,8 @@ public import HTTPTypes
 /// `ResponseCache.using(_:_:)` creates a cache on a store; <doc:CachingResponses> shows one of 40 lines.
 ///
 /// An error of a store fails no call. Without an answer after 1 s, or after half of the time that the call has left, a request goes
-/// on as if nothing were stored, and the store is left alone for 30 s. `counters.storeFailures` counts
-/// both, and the client's logger gets a warning. A response that could not be removed is not used any more by this cache.
+/// on as if nothing were stored. After a wait of 1 s the store is left alone for 30 s. `counters.storeFailures` counts errors and
+/// waits, and the client's logger gets a warning. A response that could not be removed is not used any more by this cache.
 ///
 /// - Important: Not yet stable. A minor version may add requirements, with default implementations, and change this page's types.
 public protocol HTTPDNSResponseStore: Sendable {
@@ -23,8 +23,7 @@ public protocol HTTPDNSResponseStore: Sendable {
     func responses(_ selection: HTTPDNSClient.ResponseCache.Selection) async throws
         -> [HTTPDNSClient.ResponseCache.StoredResponse]
 
-    /// Begins to store a response. It takes the place of one with the same `id` when
-    /// its body has been written.
+    /// Begins to store a response. It takes the place of one with the same `id` when its body has been written.
     /// - Parameter response: The response, whose `bodyLength` is not known yet.
     /// - Returns: The writer of the body; nil to leave it, such as in a store that is full.
     func writer(for response: HTTPDNSClient.ResponseCache.StoredResponse) async throws -> (any HTTPDNSResponseWriter)?
@@ -137,6 +136,8 @@ extension HTTPDNSClient.ResponseCache {
         let partition: String?
         /// The responses, for a store that knows them by their entries.
         let entries: [ResponseIndex.Entry]?
+        /// The time that the call has.
+        var time = ReadTime()
 
         private init(url: String?, partition: String? = nil, _ entries: [ResponseIndex.Entry]? = nil) {
             self.url = url
@@ -152,6 +153,13 @@ extension HTTPDNSClient.ResponseCache {
         }
         static func one(_ entry: ResponseIndex.Entry) -> Selection { Selection(url: entry.head.url, [entry]) }
         static func several(_ entries: [ResponseIndex.Entry]) -> Selection { Selection(url: nil, entries) }
+
+        /// Returns the same selection for a call that has little time.
+        func until(_ time: ReadTime) -> Selection {
+            var selection = self
+            selection.time = time
+            return selection
+        }
 
         /// Whether a response is one of them.
         public func contains(_ response: StoredResponse) -> Bool {

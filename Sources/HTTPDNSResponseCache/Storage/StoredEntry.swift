@@ -60,10 +60,18 @@ extension ResponseIndex {
         func takeUse() -> Bool { isUsed.exchange(false, ordering: .relaxed) }
 
         /// Returns the same stored response with another head.
-        func with(_ head: StoredHead) -> Entry {
+        func with(_ head: StoredHead, ticket: FetchTicket? = nil) -> Entry {
             // A file has room for a head that grows.
             let growth = if case .memory = body { head.size - self.head.size } else { 0 }
-            let entry = Entry(head, body, bodyLength: bodyLength, cost: cost + growth, source: source, id: id)
+            let entry = Entry(
+                head,
+                body,
+                bodyLength: bodyLength,
+                cost: cost + growth,
+                source: source,
+                ticket: ticket,
+                id: id
+            )
             if isUsed.load(ordering: .relaxed) { entry.noteUse() }
             return entry
         }

@@ -75,6 +75,19 @@ struct ForeignStoreTests {
         #expect(try await texts([client.get()]) == ["hit v0"])
     }
 
+    @Test("A store that does not respond leaves a call half of its time")
+    func shortCall() async throws {
+        let store = TableStore()
+        let client = try await CachedClient(origin(), store: store)
+        #expect(try await texts([client.get()]) == ["miss v0"])
+        store.fail([.responses], .hang)
+        let reply = try await client.get { $0.changeOptions { $0.timeouts.total = .seconds(1) } }
+        #expect(reply.source == .miss && reply.status == 200)
+        // One call with little time is no reason to leave the store alone.
+        store.fail([.responses], nil)
+        #expect(try await client.get().source == .hit)
+    }
+
     @Test("A response is not used after its removal has failed", arguments: [TableStore.Fault.error, .hang])
     func failedRemoval(_ fault: TableStore.Fault) async throws {
         let store = TableStore()
