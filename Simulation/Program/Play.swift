@@ -848,7 +848,7 @@ private final class WorldRun: @unchecked Sendable {
             stage.cover("change status read")
             for client in clients {
                 let status = client.status()
-                _ = (client.resolver.status, client.counters)
+                _ = (client.resolver.status, client.resolver.counters)
                 if status.connections.open > sim_open_sockets() {
                     stage.violate("a client reports no more connections than it has", "\(status.connections.open)")
                 }

@@ -74,7 +74,7 @@ extension HTTPDNSResolver.Counters {
 }
 
 extension HTTPDNSResolver.Status {
-    /// The exported numbers of a status, with the present values of its counters.
+    /// The exported numbers of a status.
     var readings: [CounterReading] {
         func reading(_ name: MetricName, _ values: String..., value: Int) -> CounterReading {
             CounterReading(series: MetricSeries(name: name, values: values), value: Double(value))
@@ -82,13 +82,6 @@ extension HTTPDNSResolver.Status {
         return [
             reading(.switchState, "everything", value: isSwitchedOff ? 1 : 0),
             reading(.switchState, "routes", value: routesSwitchedOff),
-            reading(.reloadFailing, value: isReloadFailing ? 1 : 0),
-            reading(.reloads, "succeeded", value: reloadsSucceeded),
-            reading(.reloads, "failed", value: reloadsFailed),
-            reading(.connectionFallbacks, "served", value: connectionFallbacks),
-            reading(.connectionFallbacks, "failed", value: connectionFallbacksFailed),
-            reading(.connectionFallbacks, "short-circuited", value: connectionFallbacksShortCircuited),
-            reading(.fallenBackHosts, value: fallenBackHosts),
         ] + quarantined.map { reading(.providerQuarantined, $0.key, value: $0.value ? 1 : 0) }
     }
 }

@@ -50,7 +50,7 @@ public final class HTTPDNSClientMetrics: Sendable {
         let requests = RequestExport(handles, of: client, hosts: hosts)
         self.client = client
         self.requests = requests
-        resolver = HTTPDNSResolverMetrics(client, handles, interval: interval, timeSource: timeSource) {
+        resolver = HTTPDNSResolverMetrics(client.resolver, handles, interval: interval, timeSource: timeSource) {
             requests.add(client)
         }
     }

@@ -18,7 +18,7 @@ public final class HTTPDNSResolverMetrics: Sendable {
     /// `httpdns.events.missed`.
     package static let bufferLimit = 4096
 
-    private let resolver: any HTTPDNSObservedResolver
+    private let resolver: HTTPDNSResolver
     private let interval: Duration
     private let timeSource: any TimeSource
     private let isRunning = Atomic(false)
@@ -28,12 +28,12 @@ public final class HTTPDNSResolverMetrics: Sendable {
 
     /// Creates an exporter; ``run()`` starts it.
     /// - Parameters:
-    ///   - resolver: The source: a resolver, or a client, which also counts its reloads.
+    ///   - resolver: The source.
     ///   - factory: The destination; by default the process's own factory.
     ///   - interval: The interval at which counters are exported; less than a millisecond counts as a millisecond.
     ///   - timeSource: The clock of the interval.
     public convenience init(
-        _ resolver: some HTTPDNSObservedResolver,
+        _ resolver: HTTPDNSResolver,
         factory: any MetricsFactory = MetricsSystem.factory,
         interval: Duration = .seconds(10),
         timeSource: any TimeSource = SystemTimeSource()
@@ -42,7 +42,7 @@ public final class HTTPDNSResolverMetrics: Sendable {
     }
 
     init(
-        _ resolver: some HTTPDNSObservedResolver,
+        _ resolver: HTTPDNSResolver,
         _ handles: MetricHandles,
         interval: Duration,
         timeSource: any TimeSource,
@@ -93,7 +93,7 @@ public final class HTTPDNSResolverMetrics: Sendable {
     // Without it the compiler would report an initializer that is internal, and not the trait.
     /// Not available in this build.
     public init(
-        _ resolver: some Sendable,
+        _ resolver: HTTPDNSResolver,
         factory: (any Sendable)? = nil,
         interval: Duration = .zero,
         timeSource: (any TimeSource)? = nil

@@ -11,7 +11,6 @@ internal import HTTPDNSPrimitives
 actor MetricExport {
     private let handles: MetricHandles
     private var exported = HTTPDNSResolver.Counters()
-    private var exportedStatus: [MetricSeries: Double] = [:]
     /// The series of meters in the last status.
     private var exportedMeters: Set<MetricSeries> = []
 
@@ -24,22 +23,14 @@ actor MetricExport {
         exported = counters
     }
 
-    /// Exports the status of the resolver; for its counters, the counts since the last time. A meter that it no longer has,
-    /// such as that of a provider that a reload removed, becomes 0.
+    /// Exports the status of the resolver. A meter that it no longer has, such as that of a provider that a reload removed,
+    /// becomes 0.
     func add(_ status: HTTPDNSResolver.Status) {
-        let meters = Set(status.readings.map(\.series).filter { $0.name.kind != .counter })
+        let readings = status.readings
+        let meters = Set(readings.map(\.series))
         for series in exportedMeters.subtracting(meters) { handles.set(CounterReading(series: series, value: 0)) }
         exportedMeters = meters
-        for reading in status.readings {
-            guard reading.series.name.kind == .counter else {
-                handles.set(reading)
-                continue
-            }
-            var difference = reading
-            difference.value -= exportedStatus[reading.series] ?? 0
-            exportedStatus[reading.series] = reading.value
-            handles.add(difference)
-        }
+        for reading in readings { handles.set(reading) }
     }
 
     /// Exports data without a counter: durations, quarantines, and the number of missed events.

@@ -35,15 +35,15 @@ package enum MetricName: String, CaseIterable, Sendable {
     case shadowComparisons = "httpdns.shadow.comparisons"
     case rollouts = "httpdns.rollout.queries"
     case switchState = "httpdns.switch.off"
-    case reloads = "httpdns.reloads"
-    case reloadFailing = "httpdns.reload.failing"
-    case connectionFallbacks = "httpdns.connect.fallbacks"
-    case fallenBackHosts = "httpdns.connect.fallen_back_hosts"
     case systemQueries = "httpdns.system.queries"
     case systemFailures = "httpdns.system.failures"
     case eventsMissed = "httpdns.events.missed"
 
     // Of clients alone.
+    case reloads = "httpdns.reloads"
+    case reloadFailing = "httpdns.reload.failing"
+    case connectionFallbacks = "httpdns.connect.fallbacks"
+    case fallenBackHosts = "httpdns.connect.fallen_back_hosts"
     case requestDuration = "http.client.request.duration"
     case requestBodySize = "http.client.request.body.size"
     case responseBodySize = "http.client.response.body.size"
@@ -67,8 +67,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     package static let ofClients: Set<MetricName> = [
         .requestDuration, .requestBodySize, .responseBodySize, .activeRequests, .openConnections, .connectionDuration,
         .callDuration, .bodyFailures, .retries, .redirects, .hedges, .mergedRequests, .responseCache,
-        .responseCacheRemovals,
-        .lostRecords, .queuedRequests, .queueWait, .endpoints,
+        .responseCacheRemovals, .lostRecords, .queuedRequests, .queueWait, .endpoints, .reloads, .reloadFailing,
+        .connectionFallbacks, .fallenBackHosts,
     ]
 
     /// The kinds of metrics of swift-metrics in use.

@@ -124,7 +124,7 @@ final class RequestExport: HTTPDNSObserver {
 
     // MARK: connections
 
-    /// Exports the present state of the connections, and the durations of those that have closed since the last time.
+    /// Exports the present state of reloads and connections, and the durations of those that have closed since the last time.
     func add(_ client: HTTPDNSClient) {
         let pools = client.connectionPools
         let (open, inUse) = pools.reduce((0, 0)) { ($0.0 + $1.connections, $0.1 + $1.connectionsInUse) }
@@ -139,6 +139,14 @@ final class RequestExport: HTTPDNSObserver {
             add(count, of: .responseCacheRemovals, reason)
         }
         for (place, count) in client.lostRecords { add(count, of: .lostRecords, place) }
+        let (reloads, connecting) = (client.reloads, client.connectionCounters)
+        handles.set(.reloadFailing, to: reloads.failure == nil ? 0 : 1)
+        add(Int(clamping: reloads.successes), of: .reloads, "succeeded")
+        add(Int(clamping: reloads.failures), of: .reloads, "failed")
+        add(connecting.fallbacks, of: .connectionFallbacks, "served")
+        add(connecting.fallbacksFailed, of: .connectionFallbacks, "failed")
+        add(connecting.fallbacksShortCircuited, of: .connectionFallbacks, "short-circuited")
+        handles.set(.fallenBackHosts, to: connecting.fallenBackHosts)
         let (closed, missed) = client.takeClosedConnections()
         if missed > 0 { handles.add(missed, to: .eventsMissed) }
         for connection in closed {

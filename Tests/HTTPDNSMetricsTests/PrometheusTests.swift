@@ -70,7 +70,7 @@ struct PrometheusTests {
             let series = try await api.series(query) { !$0.isEmpty }
             #expect(!series.isEmpty, "no series: \(query)")
         }
-        let (counters, lookups, sums) = (recording.counters, traffic.client.counters, expected.withLock { $0 })
+        let (counters, lookups, sums) = (recording.counters, traffic.client.resolver.counters, expected.withLock { $0 })
         #expect(sums.requests > 30 && sums.requests < counters.hops && sums.retries >= 4, "\(sums) \(counters)")
         let cacheLookups =
             lookups.hits + lookups.staleHits + lookups.negativeHits + lookups.failureHits + lookups.misses

@@ -328,6 +328,48 @@ struct RequestMetricsTests {
         try await idle.shutdown()
     }
 
+    @Test("Reloads and connection fallbacks are counted from one export to the next")
+    func reloadsAndFallbacks() async throws {
+        let source = CountedReloads()
+        let measured = try await MeasuredClient { $0.source = source }
+        func reloads(_ result: String) -> Int64 { measured.count("httpdns.reloads", result) }
+        func fallbacks(_ result: String) -> Int64 { measured.count("httpdns.connect.fallbacks", result) }
+        #expect(reloads("succeeded") == 0 && measured.state("httpdns.reload.failing") == 0)
+        source.held.withLock { status in
+            (status.successes, status.failures) = (2, 1)
+            status.failure = .init(time: 0, message: "line 1")
+        }
+        for _ in 0..<3 { measured.client.pipeline.choice.counting.count(\.fallbacks) }
+        measured.client.pipeline.choice.counting.count(\.fallbacksFailed)
+        for _ in 0..<2 { measured.client.pipeline.choice.counting.count(\.fallbacksShortCircuited) }
+        for _ in 0..<2 {
+            await measured.export()
+            #expect(reloads("succeeded") == 2 && reloads("failed") == 1)
+            #expect(measured.state("httpdns.reload.failing") == 1)
+            #expect(fallbacks("served") == 3 && fallbacks("failed") == 1 && fallbacks("short-circuited") == 2)
+            #expect(measured.state("httpdns.connect.fallen_back_hosts") == 0)
+        }
+        source.held.withLock { ($0.successes, $0.failure) = (3, nil) }
+        try await measured.end()
+        #expect(reloads("succeeded") == 3 && measured.state("httpdns.reload.failing") == 0)
+    }
+
+    /// A source whose results a test sets.
+    private final class CountedReloads: ConfigurationSource, ConfigurationWatch {
+        let held = Lock(HTTPDNSClient.ReloadStatus())
+        var status: HTTPDNSClient.ReloadStatus { held.withLock { $0 } }
+
+        func watch(
+            for settings: HTTPDNSClient.Configuration,
+            applying apply: @escaping ApplySettings
+        ) -> any ConfigurationWatch { self }
+
+        func reload() async throws -> HTTPDNSResolver.ReloadResult { throw ConfigurationWatchEnded() }
+        func rebase(on settings: HTTPDNSClient.Configuration) {}
+        func end() async {}
+        func cancel() {}
+    }
+
     @Test("The names and dimensions of requests are those of the list")
     func names() async throws {
         let server = try RawServer(.readHead, .read(3), .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"))

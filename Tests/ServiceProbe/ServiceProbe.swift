@@ -88,7 +88,7 @@ private struct Worker: Service {
     let requests: Requests
 
     func run() async throws {
-        let events = client.events
+        let events = client.resolver.events
         var hangUp = sigaction()
         repeat {
             await Task.yield()

@@ -21,7 +21,7 @@ struct KillSwitchTurned: DemoStep {
         }
         client.killSwitch.turnOn()
         let again = try await address(of: client, stage.url("/a.jpg?switch=3"))
-        let bySystem = client.counters.switchedOff
+        let bySystem = client.resolver.counters.switchedOff
         try await client.shutdown()
         // The system resolver does not know the name, so this failure shows that the request used the system resolver.
         let held = pinned == "127.0.0.2" && again == pinned && off?.code == .resolveFailed && bySystem == 1

@@ -6,7 +6,7 @@ import HTTPDNSCore
 import HTTPDNSMetrics
 
 /// The share of the queries of one minute that were answered without waiting.
-func hitRate(of resolver: some HTTPDNSObservedResolver) async throws -> Double {
+func hitRate(of resolver: HTTPDNSResolver) async throws -> Double {
     let earlier = resolver.counters
     try await Task.sleep(for: .seconds(60))
     let minute = resolver.counters - earlier
@@ -15,7 +15,7 @@ func hitRate(of resolver: some HTTPDNSObservedResolver) async throws -> Double {
 }
 
 /// Prints each change of addresses, and each provider that is quarantined.
-func report(_ resolver: some HTTPDNSObservedResolver) async {
+func report(_ resolver: HTTPDNSResolver) async {
     for await event in resolver.events {
         if event.missedBefore > 0 { print("\(event.missedBefore) events missed") }
         switch event.kind {
@@ -30,7 +30,7 @@ func report(_ resolver: some HTTPDNSObservedResolver) async {
 }
 
 /// Runs until the resolver is shut down or the task is canceled.
-func export(_ resolver: some HTTPDNSObservedResolver) async {
+func export(_ resolver: HTTPDNSResolver) async {
     await HTTPDNSResolverMetrics(resolver, interval: .seconds(15)).run()
 }
 

@@ -8,6 +8,7 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSClient {
     /// Returns the status of the client now, with reasons, cached answers and limits.
     ///
+    /// Counters and events of its resolver are those of ``resolver``.
     /// It sends nothing and walks through the cache: call it every few seconds rather than for every request.
     /// - Parameters:
     ///   - limit: The maximum number of answers, mappings, pools and endpoints, of each; 0 and less mean none.
@@ -259,29 +260,5 @@ extension HTTPDNSClient.Status.Reload {
         } else {
             return nil
         }
-    }
-}
-
-extension HTTPDNSClient: HTTPDNSObservedResolver {
-    /// The counters of the resolver since the client was made.
-    public var counters: HTTPDNSResolver.Counters { resolver.counters }
-
-    /// The events of the resolver from now on.
-    public var events: HTTPDNSResolver.Events { resolver.events }
-
-    /// The status in numbers: kill switch, providers, connection fallbacks and reloads. ``status(limit:names:)`` has the
-    /// reasons.
-    public var status: HTTPDNSResolver.Status {
-        var status = resolver.status
-        let reloads = reloads
-        status.reloadsSucceeded = Int(clamping: reloads.successes)
-        status.reloadsFailed = Int(clamping: reloads.failures)
-        let connecting = connectionCounters
-        status.connectionFallbacks = connecting.fallbacks
-        status.connectionFallbacksFailed = connecting.fallbacksFailed
-        status.connectionFallbacksShortCircuited = connecting.fallbacksShortCircuited
-        status.fallenBackHosts = connecting.fallenBackHosts
-        status.isReloadFailing = reloads.failure != nil
-        return status
     }
 }

@@ -4,7 +4,7 @@
 public import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
-    /// The present status of a resolver or a client: states rather than counts of events.
+    /// The present status of a resolver: states rather than counts of events.
     public struct Status: Hashable, Sendable {
         /// Whether the kill switch has turned everything off.
         public var isSwitchedOff = false
@@ -12,34 +12,10 @@ extension HTTPDNSResolver {
         public var routesSwitchedOff = 0
         /// Whether each provider is in quarantine, by its name.
         public var quarantined: [String: Bool] = [:]
-        /// The number of times that newer settings took effect. A resolver alone has no file, and counts none.
-        public var reloadsSucceeded = 0
-        /// The number of times that settings were read and could not be used.
-        public var reloadsFailed = 0
-        /// Whether the present content of the settings' source is not in use, because of a mistake in it.
-        public var isReloadFailing = false
-
-        /// Requests that were sent to an address of the system resolver after connecting to all of a provider's addresses
-        /// failed.
-        ///
-        /// A resolver alone opens no connections, and counts none, here and below.
-        public var connectionFallbacks = 0
-        /// Requests for which connecting to the system resolver's addresses failed too.
-        public var connectionFallbacksFailed = 0
-        /// Requests that used the system resolver immediately, because the breaker of their host was open: an earlier one had to
-        /// fall back.
-        public var connectionFallbacksShortCircuited = 0
-        /// Hosts that presently use the system resolver for that reason.
-        public var fallenBackHosts = 0
 
         /// Creates the status of a healthy resolver.
         public init() {}
     }
-}
-
-extension HTTPDNSObservedResolver {
-    /// The status of a healthy resolver.
-    public var status: HTTPDNSResolver.Status { HTTPDNSResolver.Status() }
 }
 
 extension HTTPDNSResolver {
@@ -142,14 +118,4 @@ extension HTTPDNSResolver.Status {
             self.queries = queries
         }
     }
-}
-
-/// A source of counters, events and status: a resolver, or a type that represents one or several resolvers.
-public protocol HTTPDNSObservedResolver: Sendable {
-    /// The counters up to now.
-    var counters: HTTPDNSResolver.Counters { get }
-    /// The events from now on.
-    var events: HTTPDNSResolver.Events { get }
-    /// The present status.
-    var status: HTTPDNSResolver.Status { get }
 }

@@ -258,7 +258,7 @@ extension HTTPDNSResolver.ConfigurationError {
     }
 }
 
-extension HTTPDNSResolver: HTTPDNSObservedResolver {
+extension HTTPDNSResolver {
     /// The counters up to now.
     ///
     /// Reading them sums over the counters of all threads: suitable every second, not for every request.

@@ -56,14 +56,14 @@ struct EmptyAnswerTests {
                                 let provider = response.exchanges.last?.request.resolution.provider
                                 #expect(response.status == .ok && provider == "bind")
                             } catch {
-                                Issue.record(error, "\(client.counters.providers)")
+                                Issue.record(error, "\(client.resolver.counters.providers)")
                             }
                         }
                     }
                 }
                 clock.advance(by: .milliseconds(500))
             }
-            let counters = client.counters
+            let counters = client.resolver.counters
             // It was asked all the time, and never believed.
             #expect(counters.providers["empty"]?.negatives ?? 0 >= 20, "\(counters.providers)")
             #expect(counters.providers["bind"]?.answers ?? 0 >= 20, "\(counters.providers)")

@@ -126,8 +126,8 @@ struct DiagnosticsTests {
         #expect(provider.failuresByCode == ["unreachable": 1] && provider.failures == 1)
         let off = try #require(diagnostics.killSwitch.entries.first)
         #expect(diagnostics.killSwitch.isOn && off.route == "*.test" && off.origin == "socket" && off.seconds == 0.5)
-        #expect(rig.client.status.quarantined == ["scripted": true])
-        #expect(rig.client.status.routesSwitchedOff == 1 && !rig.client.status.isSwitchedOff)
+        #expect(rig.client.resolver.status.quarantined == ["scripted": true])
+        #expect(rig.client.resolver.status.routesSwitchedOff == 1 && !rig.client.resolver.status.isSwitchedOff)
     }
 
     @Test("Reported routes and limits are those in force, also after a reload")
