@@ -251,6 +251,7 @@ private final class WorldRun: @unchecked Sendable {
             _ = "secret-0".utf8CString.withUnsafeBytes { write(file, $0.baseAddress, 8) }
             close(file)
             configuration.credentials[origin] = .bearer(.file(WorldRun.secret))
+            configuration.allowsCleartextCredentials = true
         }
         if settings.hasSecondClient {
             let name = stage.world.names[0]

@@ -187,7 +187,7 @@ extension HTTPDNSClient {
         ///
         /// Scheme, host and port must be those of the request's URL. No other origin gets a credential, whatever address
         /// it has and whatever redirect leads there. A request with an `Authorization` field of its own, or with user
-        /// information in its URL, uses none.
+        /// information in its URL, uses none. Origins with `http` need ``Options/allowsCleartextCredentials``.
         public var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
         /// A closure that is called before each redirect is followed; nil means that the policy decides alone. It can
         /// allow the redirect, refuse it or send another request. It runs in the caller's task or a child of it, never

@@ -27,6 +27,16 @@ extension HTTPDNSClient {
         /// It has no effect on requests with a body, interceptors, properties or a closure for interim responses: these are
         /// never shared.
         public var mergesIdenticalReads = false
+        /// Whether credentials may be sent over `http`, where anyone who reads the connection can read or use them.
+        ///
+        /// It applies to what the client sends itself: ``HTTPDNSClient/Configuration/credentials``,
+        /// ``HTTPDNSClient/Request/Options/credential`` of a call, and user information of a URL. When false, such a call fails
+        /// with ``HTTPDNSClientError/Code/authenticationFailed`` before anything of its hop is sent, also after a redirect.
+        ///
+        /// Always allowed are connections that stay on this machine: a Unix socket, and `localhost` or a loopback address in
+        /// the URL, without a proxy and without ``HTTPDNSClient/Request/Options/addresses``. Browsers trust these as well (W3C Secure
+        /// Contexts). An `Authorization` field of the program, cookies and the credential of a proxy are not affected.
+        public var allowsCleartextCredentials = false
         /// The rules that choose the proxy. The environment is read only when these rules say so. Queries to providers do
         /// not use it.
         public var proxy = HTTPDNSClient.Proxy.Rules.off

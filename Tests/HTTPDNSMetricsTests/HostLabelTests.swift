@@ -38,7 +38,7 @@ struct HostLabelTests {
         let measured = try await MeasuredClient(
             ["listed.test": address, "other.test": address],
             labeling: ["listed.test", "xn--bcher-kva.test"]
-        )
+        ) { $0.allowsCleartextCredentials = true }
         #expect(await measured.get("http://Listed.test/"))
         #expect(await measured.get("http://user:word@listed.test:8080/a@b?c=d"))
         #expect(await measured.get("http://other.test/"))

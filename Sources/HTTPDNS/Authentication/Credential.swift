@@ -34,7 +34,8 @@ extension HTTPDNSClient {
 
         /// Returns a credential for the Basic scheme (RFC 7617), in UTF-8.
         ///
-        /// Use it with `https` only: anyone who reads the connection reads the password.
+        /// Over `http`, which ``HTTPDNSClient/Options/allowsCleartextCredentials`` allows, anyone who reads the connection reads
+        /// the password.
         /// - Parameters:
         ///   - user: The user name, without a colon or control characters; others are refused with
         ///     ``HTTPDNSClientError/Code/configuration``.

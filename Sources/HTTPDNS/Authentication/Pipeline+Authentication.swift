@@ -21,15 +21,18 @@ extension Pipeline {
     }
 
     /// Returns the credential for a hop, and what it is for; nil when the hop needs none.
-    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` for a credential of the request that cannot be used.
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` for a credential of the request that cannot be used, and
+    ///   `authenticationFailed` for one that would be sent over `http`.
     func credential(
         for request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) throws(HTTPDNSClientError) -> (HTTPDNSClient.Credential, AuthorizationTarget)? {
         // The request's own field and the user information of its URL win. The rewriter refuses an unreadable URL.
         guard request.own?.settings.options.stopsBeforeSending != true, !request.headerFields.contains(.authorization),
-            let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed, url.credential == nil
+            let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url),
+            canonical.parsed.credential == nil
         else { return nil }
+        let url = canonical.parsed
         let origin = HTTPDNSClient.Origin(url)
         let own = request.own?.settings.options.credential
         let isWithheld = own.map { context.frame?.withholds($0, from: origin) == true } ?? true
@@ -44,6 +47,7 @@ extension Pipeline {
                 hint: fault.hint
             )
         }
+        try context.checkCleartext(request, to: url, by: try egress.choice(of: request, for: canonical))
         let target = AuthorizationTarget(
             origin: origin,
             server: origin.description,
@@ -120,6 +124,32 @@ extension Pipeline {
         logger.debug(
             "challenge answered",
             metadata: ["origin": "\(target.server)", "scheme": "\(credential)", "host": "\(target.host)"]
+        )
+    }
+}
+
+extension HTTPDNSClient.InterceptionContext {
+    /// Checks that a credential of the client may be sent to a URL, see ``HTTPDNSClient/Options/allowsCleartextCredentials``.
+    /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed`.
+    func checkCleartext(
+        _ request: HTTPDNSClient.Request,
+        to url: ParsedURL,
+        by choice: EgressChoice
+    ) throws(HTTPDNSClientError) {
+        guard url.scheme == .http, !options(of: request).settings.options.shared.allowsCleartextCredentials else {
+            return
+        }
+        switch choice {
+        case .unixSocket: return
+        case .direct where url.host.scope == .loopback && request.options.addresses.targets == nil: return
+        case .direct, .proxy: break
+        }
+        throw HTTPDNSClientError(
+            code: .authenticationFailed,
+            phase: .authentication,
+            message: "cannot send a credential to \(HTTPDNSClient.Origin(url)): the connection is not encrypted",
+            host: url.hostText,
+            hint: "use https; or set allowsCleartextCredentials of the options (client.allows_cleartext_credentials)"
         )
     }
 }

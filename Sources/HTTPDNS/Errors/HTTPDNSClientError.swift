@@ -67,7 +67,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let loop = Code(description: "loop")
         /// An interceptor threw an error of its own; see ``HTTPDNSClientError/underlying``.
         public static let interceptorFailed = Code(description: "interceptor-failed")
-        /// There is no usable password or token for a credential, or the server's own proof is wrong (Digest). A server
+        /// There is no usable password or token for a credential, it would be sent over `http`
+        /// (``HTTPDNSClient/Options/allowsCleartextCredentials``), or the server's own proof is wrong (Digest). A server
         /// that refuses a credential gives no error, but a 401 response.
         public static let authenticationFailed = Code(description: "authentication-failed")
         /// A redirect leads from https to http, to another scheme, or to something that is not a URL; the client does
@@ -119,7 +120,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let total = Phase(description: "total")
         /// Following a redirect.
         public static let redirect = Phase(description: "redirect")
-        /// Getting the password or the token of a credential, and checking the proof of a server.
+        /// Getting the password or the token of a credential, and checking its connection and the proof of a server.
         public static let authentication = Phase(description: "authentication")
         /// Running an interceptor.
         public static let interceptor = Phase(description: "interceptor")

@@ -11,13 +11,17 @@ internal import HTTPTypes
 extension HTTPDNSClient.Request {
     /// Returns the request as a server would receive it: checked, and with the header fields that the transport adds for the
     /// body and for the user information of the URL.
-    /// - Throws: ``HTTPDNSClientError`` with code `invalidURL` or `invalidRequest`, as for a request that is sent.
-    package func asReceived() throws(HTTPDNSClientError) -> HTTPDNSClient.Request {
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidURL`, `invalidRequest` or `authenticationFailed`, as for a request that
+    ///   is sent.
+    package func asReceived(
+        _ context: HTTPDNSClient.InterceptionContext
+    ) throws(HTTPDNSClientError) -> HTTPDNSClient.Request {
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(url)
         try RequestCheck.check(self, at: url)
         var request = self
         if lacksBodyContentType || hasContentTypeOfNoBody { request.headerFields[.contentType] = body.contentType }
         if let credential = url.parsed.credential, !headerFields.contains(.authorization) {
+            try context.checkCleartext(self, to: url.parsed, by: .direct)
             request.headerFields.append(try BasicCredential.field(for: credential))
         }
         return request

@@ -299,6 +299,14 @@ struct CallState {
             location: location,
             policy: redirects.policy
         )
+        // A stub or the response cache may have answered the request so far, and the next one is sent.
+        if redirects.base.credential != nil, !request.headerFields.contains(.authorization), let redirected,
+            !redirected.changesOrigin
+        {
+            let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(redirected.request.url)
+            let choice = try pipeline.egress.choice(of: redirected.request, for: url)
+            try context.checkCleartext(redirected.request, to: url.parsed, by: choice)
+        }
         if pipeline.redirectHook == nil {
             drain(response, before: .send)
         } else {

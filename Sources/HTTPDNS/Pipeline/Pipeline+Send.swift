@@ -295,6 +295,9 @@ extension Pipeline {
             }
         }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
+            if !transfer.stopsBeforeSending {
+                try context.checkCleartext(request, to: content.url.parsed, by: fixed.egressChoice)
+            }
             transfer.headerFields.append(try BasicCredential.field(for: credential))
         }
         if let frame = context.frame, let observed = frame.observed {

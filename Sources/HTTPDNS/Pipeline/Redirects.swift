@@ -135,9 +135,17 @@ extension HTTPDNSClient.Exchange {
     var scope: HTTPDNSAddressPolicy.Scope {
         let isPeer = proxy == nil || request.resolution.endpoints.contains { $0.address == remote.address }
         guard request.isUnresolved || !isPeer else { return HTTPDNSAddressPolicy.Scope(of: remote.address) }
-        switch request.content.url.parsed.host {
-        case .address(let address): return HTTPDNSAddressPolicy.Scope(of: address)
-        case .name(let name): return name == "localhost" || name.hasSuffix(".localhost") ? .loopback : .public
+        return request.content.url.parsed.host.scope
+    }
+}
+
+extension ParsedURL.Host {
+    /// The network scope, as far as it is known without addresses: a name counts as public, except `localhost` and the names
+    /// below it, which are always loopback addresses (RFC 6761 section 6.3).
+    var scope: HTTPDNSAddressPolicy.Scope {
+        switch self {
+        case .address(let address): HTTPDNSAddressPolicy.Scope(of: address)
+        case .name(let name): name == "localhost" || name.hasSuffix(".localhost") ? .loopback : .public
         }
     }
 }

@@ -28,6 +28,7 @@ extension HTTPDNSClient.Configuration {
         take(\.versions)
         take(\.headers)
         take(\.credentials)
+        take(\.allowsCleartextCredentials)
         take(\.redirects)
         take(\.retries)
         take(\.retryBudget)

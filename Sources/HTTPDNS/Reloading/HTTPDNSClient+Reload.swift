@@ -20,8 +20,8 @@ extension HTTPDNSClient {
     ///
     /// Live settings are those that are live for the resolver (`HTTPDNSResolver.reload(_:)`), and also
     /// ``Configuration/isEnabled``, ``Configuration/trust``, ``Configuration/trustByHost``, ``Options/timeouts``,
-    /// ``Options/versions``, ``Configuration/headers``, ``Configuration/credentials``, ``Options/redirects``,
-    /// ``Options/retries``, ``Configuration/retryBudget``, ``Options/mergesIdenticalReads``, ``Options/maximumResponseBody`` and
+    /// ``Options/versions``, ``Configuration/headers``, ``Configuration/credentials``,
+    /// ``Options/allowsCleartextCredentials``, ``Options/redirects``, ``Options/retries``, ``Configuration/retryBudget``, ``Options/mergesIdenticalReads``, ``Options/maximumResponseBody`` and
     /// ``Options/reachableNetworks``. Interceptors, the redirect hook and the closure that computes headers stay those
     /// that the client was made with.
     ///

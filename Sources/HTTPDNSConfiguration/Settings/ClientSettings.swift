@@ -37,6 +37,8 @@ extension HTTPDNSClient.Configuration {
             $3.headers.byHost = $0.readHeadersByHost($1, path: $2)
         },
         .own("credentials", "The credentials for origins.") { $3.credentials = $0.readCredentials($1, path: $2) },
+        .init("allows_cleartext_credentials", \.options.allowsCleartextCredentials, .truth)
+            .means("Whether credentials may be sent over http, except to this machine, where it is always allowed."),
         .init("redirects", \.options.redirects, section: HTTPDNSClient.RedirectPolicy.settings)
             .means("The redirects that are followed."),
         .init("retries", \.retrySettings, .section(RetrySettings.settings, start: RetrySettings()))

@@ -36,7 +36,7 @@ extension HTTPDNSStubs: HTTPDNSClient.Interceptor {
         guard isEnabled, !passed.contains(ObjectIdentifier(self)),
             (try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)) != nil
         else { return try await next(request, context) }
-        var request = try request.asReceived()
+        var request = try request.asReceived(context)
         request[PassedSets.self] = passed.union([ObjectIdentifier(self)])
         // It is called in this task alone, and not after this function.
         nonisolated(unsafe) let next = next

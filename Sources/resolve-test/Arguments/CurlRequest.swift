@@ -151,6 +151,10 @@ extension CurlOptions {
                 value = "Basic " + Base64.text(Array(user.utf8))
             }
         }
+        // As in curl: a credential on the command line is sent over http too. Those of a file follow its own setting.
+        if request.options.credential != nil || (try? ParsedURL(request.url))?.credential != nil {
+            request.changeOptions { $0.allowsCleartextCredentials = true }
+        }
         if let bearerToken { value = "Bearer \(bearerToken)" }
         guard let value, !request.headerFields.contains(.authorization) else { return }
         var field = HTTPField(name: .authorization, value: value)

@@ -92,6 +92,7 @@ struct HostileURLTests {
         configuration.resolver.mappings = [
             try HTTPDNSMapping.Key("real.test"): .addresses(["127.0.0.1:\(server.port)"])
         ]
+        configuration.allowsCleartextCredentials = true
         try await withClient(configuration) { client in
             for url in [
                 "http://one.test@real.test/", "http://one.test:80@real.test/", "http://one.test%2f@real.test/",

@@ -85,6 +85,7 @@ struct WireImageTests {
     private func client(for way: Way) throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.isEnabled = way != .off
+        configuration.allowsCleartextCredentials = true
         let mapping = HTTPDNSMapping.addresses([Self.address])
         switch way {
         case .mapping, .tagged:

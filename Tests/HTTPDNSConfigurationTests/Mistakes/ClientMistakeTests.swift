@@ -38,8 +38,8 @@ struct ClientMistakeTests {
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
                 connections, versions, maximum_response_body, bandwidth, headers, headers_by_host, credentials, \
-                redirects, retries, merges_identical_reads, cookies, response_cache, proxy, unix_socket, local_source, \
-                reachable_networks (it is a key of client.timeouts)
+                allows_cleartext_credentials, redirects, retries, merges_identical_reads, cookies, response_cache, proxy, \
+                unix_socket, local_source, reachable_networks (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(

@@ -223,8 +223,9 @@ struct SectionMistakeTests {
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale_limit, \
                 stale_after, refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
-                connections, versions, maximum_response_body, bandwidth, headers, headers_by_host, credentials, redirects, \
-                retries, merges_identical_reads, cookies, response_cache, proxy, unix_socket, local_source, reachable_networks
+                connections, versions, maximum_response_body, bandwidth, headers, headers_by_host, credentials, \
+                allows_cleartext_credentials, redirects, retries, merges_identical_reads, cookies, response_cache, proxy, \
+                unix_socket, local_source, reachable_networks
                 """
             ),
             MistakeCase(
@@ -238,9 +239,9 @@ struct SectionMistakeTests {
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
                 f.yaml:3:11: "verions" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
-                versions, maximum_response_body, bandwidth, headers, headers_by_host, credentials, redirects, retries, \
-                merges_identical_reads, cookies, response_cache, proxy, unix_socket, local_source, reachable_networks \
-                (did you mean "versions"?)
+                versions, maximum_response_body, bandwidth, headers, headers_by_host, credentials, \
+                allows_cleartext_credentials, redirects, retries, merges_identical_reads, cookies, response_cache, proxy, \
+                unix_socket, local_source, reachable_networks (did you mean "versions"?)
                 """
             ),
         ]

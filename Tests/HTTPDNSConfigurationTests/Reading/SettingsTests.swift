@@ -229,6 +229,7 @@ struct SettingsTests {
               maximum_response_body: 64KiB
               bandwidth: { receiving: 4MiB, sending: none }
               merges_identical_reads: true
+              allows_cleartext_credentials: true
             """,
             name: "f.yaml"
         )
@@ -262,7 +263,7 @@ struct SettingsTests {
         #expect(settings.configuration.bandwidth == HTTPDNSClient.Bandwidth(receiving: .mebibytes(4)))
         let configuration = try settings.clientConfiguration(file: "f.yaml")
         #expect(configuration.bandwidth == settings.configuration.bandwidth)
-        #expect(settings.configuration.mergesIdenticalReads)
+        #expect(settings.configuration.mergesIdenticalReads && settings.configuration.allowsCleartextCredentials)
     }
 
     /// Names in any case.

@@ -66,7 +66,9 @@ struct Canaries {
             $0.responseBodyLimit = .kibibytes(4)
             $0.withholdsBodies = .path(prefix: "/private")
         }
-        monitored = try await MonitoredClient(["one.test": server.port, "gone.test": gone.port], settings)
+        monitored = try await MonitoredClient(["one.test": server.port, "gone.test": gone.port], settings) {
+            $0.allowsCleartextCredentials = true
+        }
 
         var request = HTTPDNSClient.Request(
             method: .post,

@@ -216,13 +216,20 @@ struct SharingTests {
 
     @Test("The credential of a URL counts as an Authorization field")
     func urlCredential() async throws {
-        let client = try await CachedClient(Self.origin(CachingTests.maxAge)) { $0.mode = .private }
+        let client = try await CachedClient(Self.origin(CachingTests.maxAge)) {
+            $0.mode = .private
+        } client: {
+            $0.allowsCleartextCredentials = true
+        }
         var sources: [HTTPDNSClient.CacheSource?] = []
         for user in ["a:1", "a:1", "a:2"] {
             sources.append(try await client.get("http://\(user)@one.test/page").source)
         }
         #expect(sources == [.miss, .hit, .miss])
-        let shared = try await CachedClient(Self.origin(CachingTests.maxAge))
+        let shared = try await CachedClient(
+            Self.origin(CachingTests.maxAge),
+            client: { $0.allowsCleartextCredentials = true }
+        )
         for _ in 0..<2 { #expect(try await shared.get("http://a:1@one.test/page").source == .miss) }
     }
 

@@ -167,6 +167,19 @@ struct StubPipelineTests {
         }
     }
 
+    @Test("User information over http is refused with stubs as without")
+    func cleartextCredentials() async throws {
+        let stubs = HTTPDNSStubs()
+        stubs.on(.all).respond(.status(.ok))
+        let url = "http://me:word@one.test/"
+        try await withStubs(stubs) { client async throws in
+            let error = await #expect(throws: HTTPDNSClientError.self) { try await client.get(url) }
+            #expect(error?.code == .authenticationFailed && stubs.requests.isEmpty)
+            let response = try await client.get(url) { $0.allowsCleartextCredentials = true }
+            #expect(response.status == .ok && stubs.requests.count == 1)
+        }
+    }
+
     @Test("Redirects and cookies belong to the URL that a network interceptor passed on")
     func rewrittenURL() async throws {
         let stubs = HTTPDNSStubs()

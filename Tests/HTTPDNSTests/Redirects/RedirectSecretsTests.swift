@@ -45,6 +45,7 @@ struct RedirectSecretsTests {
             configuration.resolver.mappings[try HTTPDNSMapping.Key(name)] = .addresses(["127.0.0.1:\(port)"])
         }
         configuration.redirects.secretFields.insert(try Self.name("x-tenant"))
+        configuration.allowsCleartextCredentials = true
         return try await HTTPDNSClient(configuration: configuration)
     }
 

@@ -40,6 +40,7 @@ struct MonitorCommandTests {
                         ? answers[connection] : [.respond("more", fields: "Connection: close\r\n")])
             }
             var configuration = HTTPDNSClient.Configuration()
+            configuration.allowsCleartextCredentials = true
             configuration.resolver.mappings = [
                 try HTTPDNSMapping.Key("img.test"): .addresses(["127.0.0.1"]),
                 try HTTPDNSMapping.Key("other.test"): .addresses(["127.0.0.1"]),

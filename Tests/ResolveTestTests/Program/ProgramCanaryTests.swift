@@ -170,6 +170,7 @@ struct ProgramCanaryTests {
         let monitor = try HTTPDNSTrafficMonitor(settings)
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1"])]
+        configuration.allowsCleartextCredentials = true
         let client = try await HTTPDNSClient(configuration: configuration)
         monitor.start(on: client)
         let socket = try HTTPDNSControlSocket(client: client, path: folder.path("s"), monitor: monitor)
