@@ -68,7 +68,7 @@ extension HTTPDNSProviderServer {
         /// in use.
         public var onReload: @Sendable ((any Error)?) -> Void = { _ in }
         /// The clock for the times of signatures.
-        public var clock: WallClock = .system
+        package var clock: WallClock = .system
 
         /// Creates settings for loopback, a free port and no TLS.
         public init(_ source: Source) { self.source = source }

@@ -4,7 +4,7 @@
 #if Metrics
 public import HTTPDNS
 public import HTTPDNSCore
-public import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 public import Metrics
 internal import Synchronization
 
@@ -37,14 +37,25 @@ public final class HTTPDNSClientMetrics: Sendable {
     ///   - hosts: The hosts whose requests have `server.address` and `server.port` in their dimensions. Requests to others then
     ///     have the address `_OTHER`. Without hosts, which is the default, no request has these dimensions.
     ///   - interval: The interval at which counters and states are exported; less than a millisecond counts as a millisecond.
-    ///   - timeSource: The clock of the interval.
-    public init(
+    public convenience init(
         _ client: HTTPDNSClient,
         name: String? = nil,
         factory: any MetricsFactory = MetricsSystem.factory,
         hosts: Set<HTTPDNSName> = [],
-        interval: Duration = .seconds(10),
-        timeSource: any TimeSource = SystemTimeSource()
+        interval: Duration = .seconds(10)
+    ) {
+        let time = SystemTimeSource()
+        self.init(client, name: name, factory: factory, hosts: hosts, interval: interval, timeSource: time)
+    }
+
+    /// - Parameter timeSource: The clock of the interval.
+    package init(
+        _ client: HTTPDNSClient,
+        name: String?,
+        factory: any MetricsFactory,
+        hosts: Set<HTTPDNSName>,
+        interval: Duration,
+        timeSource: any TimeSource
     ) {
         let handles = MetricHandles(factory: factory, client: name)
         let requests = RequestExport(handles, of: client, hosts: hosts)
@@ -93,8 +104,7 @@ public final class HTTPDNSClientMetrics: Sendable {
         name: String? = nil,
         factory: (any Sendable)? = nil,
         hosts: Set<HTTPDNSName> = [],
-        interval: Duration = .zero,
-        timeSource: (any TimeSource)? = nil
+        interval: Duration = .zero
     ) {}
 }
 #endif

@@ -3,7 +3,7 @@
 
 #if Metrics
 public import HTTPDNSCore
-public import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 internal import Synchronization
 public import Metrics
 
@@ -31,12 +31,20 @@ public final class HTTPDNSResolverMetrics: Sendable {
     ///   - resolver: The source.
     ///   - factory: The destination; by default the process's own factory.
     ///   - interval: The interval at which counters are exported; less than a millisecond counts as a millisecond.
-    ///   - timeSource: The clock of the interval.
     public convenience init(
         _ resolver: HTTPDNSResolver,
         factory: any MetricsFactory = MetricsSystem.factory,
-        interval: Duration = .seconds(10),
-        timeSource: any TimeSource = SystemTimeSource()
+        interval: Duration = .seconds(10)
+    ) {
+        self.init(resolver, factory: factory, interval: interval, timeSource: SystemTimeSource())
+    }
+
+    /// - Parameter timeSource: The clock of the interval.
+    package convenience init(
+        _ resolver: HTTPDNSResolver,
+        factory: any MetricsFactory,
+        interval: Duration,
+        timeSource: any TimeSource
     ) {
         self.init(resolver, MetricHandles(factory: factory), interval: interval, timeSource: timeSource) {}
     }
@@ -95,8 +103,7 @@ public final class HTTPDNSResolverMetrics: Sendable {
     public init(
         _ resolver: HTTPDNSResolver,
         factory: (any Sendable)? = nil,
-        interval: Duration = .zero,
-        timeSource: (any TimeSource)? = nil
+        interval: Duration = .zero
     ) {}
 }
 #endif

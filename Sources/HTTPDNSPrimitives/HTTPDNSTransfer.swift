@@ -162,12 +162,12 @@ extension HTTPDNSTransfer {
         public var state: State
         /// The number of failures to connect, or of error responses, since the last success.
         public var consecutiveFailures: Int
-        /// The end of its cool-down or ejection on `SystemTimeSource`, or the time at which a suspect is tried again.
+        /// The end of its cool-down or ejection, or the time at which a suspect is tried again.
         ///
         /// Nil for a healthy endpoint.
-        public var until: MonotonicTime?
+        public var until: ContinuousClock.Instant?
         /// The time at which a connection was last established; nil when none was since the last failure.
-        public var connectedAt: MonotonicTime?
+        public var connectedAt: ContinuousClock.Instant?
         /// The time to establish that connection, TLS included.
         public var connectTime: Duration?
 
@@ -184,8 +184,8 @@ extension HTTPDNSTransfer {
             self.host = host
             self.state = state
             self.consecutiveFailures = consecutiveFailures
-            self.until = until
-            self.connectedAt = connectedAt
+            self.until = until.map { .init($0) }
+            self.connectedAt = connectedAt.map { .init($0) }
             self.connectTime = connectTime
         }
     }

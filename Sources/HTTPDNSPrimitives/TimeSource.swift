@@ -5,7 +5,7 @@ internal import Glibc
 internal import Synchronization
 
 /// A clock for a resolver: the system's clock in production, a manual one in tests.
-public protocol TimeSource: Sendable {
+package protocol TimeSource: Sendable {
     /// Returns the present time. Called on every cache hit: it must be cheap and must never go back.
     func now() -> MonotonicTime
 
@@ -19,19 +19,19 @@ public protocol TimeSource: Sendable {
 
 extension TimeSource {
     /// Returns the exact time.
-    public func coarseNow() -> MonotonicTime { now() }
+    package func coarseNow() -> MonotonicTime { now() }
 }
 
 /// The system's monotonic clock (`CLOCK_BOOTTIME`).
 ///
 /// It continues while the machine is suspended, so that no answer is still fresh after a long suspension of a laptop or a
 /// paused virtual machine.
-public struct SystemTimeSource: TimeSource {
+package struct SystemTimeSource: TimeSource {
     /// Creates the system's clock; all instances share the same time.
-    public init() {}
+    package init() {}
 
     /// Returns the time since boot, suspended time included.
-    public func now() -> MonotonicTime {
+    package func now() -> MonotonicTime {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
@@ -40,13 +40,13 @@ public struct SystemTimeSource: TimeSource {
     /// Returns the time of the kernel's last tick (1 to 10 ms ago), at a fraction of the cost of ``now()``.
     ///
     /// It is never ahead of ``now()`` and never goes back. After a suspension it is correct within one tick.
-    public func coarseNow() -> MonotonicTime {
+    package func coarseNow() -> MonotonicTime {
         CoarseClock.now()
     }
 
     /// Sleeps until `deadline`, on a timer that all sleepers share. The work of a blocking call sleeps on a thread of its
     /// client.
-    public func sleep(until deadline: MonotonicTime) async throws {
+    package func sleep(until deadline: MonotonicTime) async throws {
         if let executor = CallWork.executor { return try await executor.sleep(until: deadline) }
         while deadline > now() { try await SleepQueue.shared.sleep(until: deadline) }
     }
@@ -55,35 +55,35 @@ public struct SystemTimeSource: TimeSource {
 /// A time on a monotonic clock, in nanoseconds since an origin that only that clock defines.
 ///
 /// Lifetimes and deadlines use this type, never the calendar time.
-public struct MonotonicTime: Hashable, Comparable, Sendable {
+package struct MonotonicTime: Hashable, Comparable, Sendable {
     /// Nanoseconds since the clock's origin.
-    public var nanoseconds: Int64
+    package var nanoseconds: Int64
 
     /// Creates a time from nanoseconds since the clock's origin.
     @inlinable
-    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     /// Returns whether the left time is earlier.
     @inlinable
-    public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
+    package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// Returns the time `duration` later, saturating at the end of the range.
     @inlinable
-    public static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+    package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         let (sum, overflow) = time.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
     /// Returns the time `duration` earlier, saturating at the beginning of the range.
     @inlinable
-    public static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+    package static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         let (difference, overflow) = time.nanoseconds.subtractingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .max : .min) : difference)
     }
 
     /// Returns the duration since `earlier`; negative if this time is before it. It saturates at 292 years either way.
     @inlinable
-    public static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
+    package static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
         let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
         return .nanoseconds(overflow ? (later < earlier ? .min : .max) : difference)
     }
@@ -94,6 +94,26 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
         let (difference, overflow) = nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
         return overflow ? (self < earlier ? .min : .max) : difference
     }
+}
+
+extension MonotonicTime {
+    /// Returns the duration since an instant.
+    package static func - (later: MonotonicTime, earlier: ContinuousClock.Instant) -> Duration {
+        later - MonotonicTime(earlier)
+    }
+
+    /// Creates the time of an instant.
+    package init(_ instant: ContinuousClock.Instant) {
+        nanoseconds = (instant - ContinuousClock.Instant.ofBoot).wholeNanoseconds
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// The origin of ``SystemTimeSource``. `ContinuousClock` reads the same clock on Linux, so the difference stays.
+    fileprivate static let ofBoot = ContinuousClock.now - .nanoseconds(SystemTimeSource().now().nanoseconds)
+
+    /// Creates the instant of a time. For another clock than the system's, only the differences of instants have a meaning.
+    package init(_ time: MonotonicTime) { self = Self.ofBoot + .nanoseconds(time.nanoseconds) }
 }
 
 extension Duration {
@@ -180,11 +200,11 @@ extension CoarseClock {
 /// A source of calendar time, only for times that are stored or exchanged with other processes.
 ///
 /// It may be wrong, and may jump in either direction at any moment. Lifetimes and deadlines use ``MonotonicTime``.
-public struct WallClock: Sendable {
+package struct WallClock: Sendable {
     private let reading: @Sendable () -> Int64
 
     /// The system's clock (`CLOCK_REALTIME`).
-    public static let system = WallClock {
+    package static let system = WallClock {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
@@ -193,10 +213,10 @@ public struct WallClock: Sendable {
     /// Creates a clock from a function that returns milliseconds since 1970-01-01 00:00 UTC.
     ///
     /// `reading` may be called from any thread.
-    public init(_ reading: @escaping @Sendable () -> Int64) { self.reading = reading }
+    package init(_ reading: @escaping @Sendable () -> Int64) { self.reading = reading }
 
     /// Returns the present time in milliseconds since 1970-01-01 00:00 UTC, without leap seconds.
-    public func now() -> Int64 { reading() }
+    package func now() -> Int64 { reading() }
 
     /// Returns the time of the last change of a file's bytes, in milliseconds since 1970; nil when there is no such file. Links are
     /// not followed.

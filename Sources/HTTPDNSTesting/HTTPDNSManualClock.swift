@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSCore
-public import HTTPDNSPrimitives
+public import HTTPDNSCore
+package import HTTPDNSPrimitives
 
 /// A manual clock: its time changes only when a test moves it.
 ///
@@ -29,20 +29,21 @@ public final class HTTPDNSManualClock: TimeSource {
 
     private let state: Lock<State>
 
-    /// Creates a clock that shows `start`; by default a time far from zero, so that ages do not precede the origin.
-    public init(start: MonotonicTime = MonotonicTime(nanoseconds: 1_000_000_000_000)) {
-        state = Lock(State(now: start))
-    }
+    /// Creates a clock.
+    public convenience init() { self.init(start: MonotonicTime(nanoseconds: 1_000_000_000_000)) }
+
+    /// Creates a clock that shows `start`, a time far from zero, so that ages do not precede the origin.
+    package init(start: MonotonicTime) { state = Lock(State(now: start)) }
 
     /// Returns the time to which the clock was last moved.
-    public func now() -> MonotonicTime { state.withLock { $0.now } }
+    package func now() -> MonotonicTime { state.withLock { $0.now } }
 
     /// The number of tasks that sleep on the clock now.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     /// Returns when the clock was moved to `deadline` or beyond; immediately when it is there already.
     /// - Throws: `CancellationError` as soon as the task is canceled.
-    public func sleep(until deadline: MonotonicTime) async throws {
+    package func sleep(until deadline: MonotonicTime) async throws {
         try Task.checkCancellation()
         let alarm = OneShot<Bool>()
         let (number, seen): (UInt64?, [OneShot<Void>]) = state.withLock { state in
@@ -95,5 +96,13 @@ public final class HTTPDNSManualClock: TimeSource {
             alarm.deliver(())
             state.withLock { $0.watchers.removeAll { $0.alarm === alarm } }
         }
+    }
+}
+
+extension HTTPDNSResolver.Configuration {
+    /// The manual clock of the resolver, for lifetimes, time limits and quarantines; nil means the system's clock.
+    public var manualClock: HTTPDNSManualClock? {
+        get { timeSource as? HTTPDNSManualClock }
+        set { timeSource = newValue ?? SystemTimeSource() }
     }
 }

@@ -60,20 +60,20 @@ public final class HTTPDNSScriptedProvider: HTTPDNSProvider {
     ///   - scripts: The scripted answers, by name.
     ///   - ignoresCancellation: Whether it ignores time limit and cancellation while it waits, as a bad provider would.
     ///   - batchLimit: The maximum number of names in one batch.
-    ///   - timeSource: The clock of its time limits and of its latency.
+    ///   - clock: The clock of its time limits and of its latency; nil means the system's.
     public init(
         name: String = "scripted",
         answerScope: HTTPDNSAddressPolicy.Scope = .public,
         scripts: [HTTPDNSName: Script] = [:],
         ignoresCancellation: Bool = false,
         batchLimit: Int = 1,
-        timeSource: any TimeSource = SystemTimeSource()
+        clock: HTTPDNSManualClock? = nil
     ) {
         self.name = name
         self.answerScope = answerScope
         self.ignoresCancellation = ignoresCancellation
         self.batchLimit = max(1, batchLimit)
-        self.timeSource = timeSource
+        timeSource = clock ?? SystemTimeSource()
         state = Lock(State(scripts: scripts))
     }
 

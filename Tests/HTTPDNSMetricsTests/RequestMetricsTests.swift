@@ -114,7 +114,7 @@ struct RequestMetricsTests {
     func record() async throws {
         let measured = try await MeasuredClient()
         let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
-        var call = HTTPDNSClient.CallRecord(callID: 1, url: "http://one.test/", start: MonotonicTime(nanoseconds: 0))
+        var call = HTTPDNSClient.CallRecord(callID: 1, url: "http://one.test/", start: .now)
         func add(_ change: (inout HTTPDNSClient.CallRecord.Hop) -> Void) {
             var hop = HTTPDNSClient.CallRecord.Hop(url: call.url, start: call.start)
             (hop.status, hop.duration) = (.ok, .milliseconds(5))
@@ -189,7 +189,7 @@ struct RequestMetricsTests {
     func statuses() async throws {
         let measured = try await MeasuredClient()
         let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
-        var call = HTTPDNSClient.CallRecord(callID: 1, url: "http://one.test/", start: MonotonicTime(nanoseconds: 0))
+        var call = HTTPDNSClient.CallRecord(callID: 1, url: "http://one.test/", start: .now)
         for status in [99, 100, 599, 600, 999] {
             var hop = HTTPDNSClient.CallRecord.Hop(url: call.url, start: call.start)
             (hop.status, hop.duration) = (HTTPResponse.Status(code: status), .zero)
@@ -208,7 +208,7 @@ struct RequestMetricsTests {
     func cancellations() async throws {
         let measured = try await MeasuredClient()
         let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
-        let start = MonotonicTime(nanoseconds: 0)
+        let start = ContinuousClock.now
         var call = HTTPDNSClient.CallRecord(callID: 1, url: "http://one.test/", start: start)
         call.duration = .seconds(9)
         for isUnsent in [false, true] {

@@ -13,11 +13,11 @@ struct ServiceTests {
         let address = HTTPDNSAddress(v4: 203, 0, 113, 7)
         let provider = HTTPDNSScriptedProvider(
             scripts: [host: .answer(.addresses([address], timeToLive: .seconds(30)))],
-            timeSource: clock
+            clock: clock
         )
 
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.timeSource = clock
+        configuration.resolver.manualClock = clock
         configuration.resolver.cache.refreshesAhead = false
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [HTTPDNSRoute(.exact(host), .providers(["scripted"], fallback: .off))]

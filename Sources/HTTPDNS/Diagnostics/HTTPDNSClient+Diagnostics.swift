@@ -200,7 +200,7 @@ extension HTTPDNSClient.Status.Provider {
         case .quarantined(let until, let why):
             state = "quarantined"
             reason = why.onOneLine(limit: 200)
-            backOffSeconds = max(until - now, .zero).inSeconds
+            backOffSeconds = max(MonotonicTime(until) - now, .zero).inSeconds
         }
         latencySeconds = health.latency?.inSeconds
         percentile95Seconds = health.percentile95?.inSeconds

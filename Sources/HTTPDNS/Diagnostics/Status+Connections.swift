@@ -124,7 +124,7 @@ extension HTTPDNSClient.Status.Endpoint {
         host = record.host
         state = record.state.description
         consecutiveFailures = record.consecutiveFailures
-        backOffSeconds = record.until.map { max($0 - now, .zero).inSeconds }
+        backOffSeconds = record.until.map { max(MonotonicTime($0) - now, .zero).inSeconds }
         connectSeconds = record.connectTime?.inSeconds
     }
 }

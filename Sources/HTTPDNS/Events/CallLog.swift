@@ -68,7 +68,7 @@ struct CallLog: Sendable {
     ) {
         details = bodyLimit.map { Details(request: request, resolver: resolver, bodyLimit: $0) }
         lastURL = (request.url, CallLog.text(ofURL: request.url))
-        record = HTTPDNSClient.CallRecord(callID: id, method: request.method, url: lastURL.text, start: start)
+        record = HTTPDNSClient.CallRecord(callID: id, method: request.method, url: lastURL.text, start: .init(start))
         lastTime = start
         self.kinds = kinds
     }
@@ -89,7 +89,7 @@ struct CallLog: Sendable {
         guard kinds?.contains(kind) ?? true else { return }
         // What the loop has timed may be older than an event of the pipeline.
         lastTime = max(lastTime, time)
-        var event = Event(kind, callID: record.callID, hop: number ?? hop, at: lastTime)
+        var event = Event(kind, callID: record.callID, hop: number ?? hop, at: .init(lastTime))
         complete(&event)
         events.append(event)
     }
@@ -108,7 +108,7 @@ struct CallLog: Sendable {
 
     private mutating func sending(_ number: Int, _ request: HTTPDNSClient.Request, at start: MonotonicTime) -> Sending {
         Sending(
-            hop: Hop(number: number, method: request.method, url: text(of: request.url), start: start),
+            hop: Hop(number: number, method: request.method, url: text(of: request.url), start: .init(start)),
             details: CallDetails.Hop(details == nil ? CallLog.unknown : request)
         )
     }
@@ -119,7 +119,7 @@ struct CallLog: Sendable {
         guard !isEnded else { return nil }
         switch fact {
         case .began:
-            add(.started, at: record.start) { [record] event in (event.method, event.url) = (record.method, record.url)
+            add(.started, at: lastTime) { [record] event in (event.method, event.url) = (record.method, record.url)
             }
         case .hopBegan(let number, let request):
             hop = number

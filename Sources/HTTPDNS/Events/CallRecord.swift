@@ -18,8 +18,8 @@ extension HTTPDNSClient {
         /// The URL of the caller's request in canonical form, without user information, query and fragment, at most 120
         /// characters.
         public var url: String
-        /// The start of the call, on `SystemTimeSource`.
-        public var start: MonotonicTime
+        /// The start of the call.
+        public var start: ContinuousClock.Instant
         /// The time from the start to the end of the call, which is the end of its response body.
         public var duration: Duration = .zero
         /// The time from the start to the response head that the caller got; nil when there was none.
@@ -52,7 +52,7 @@ extension HTTPDNSClient {
             callID: UInt64,
             method: HTTPRequest.Method = .get,
             url: String,
-            start: MonotonicTime,
+            start: ContinuousClock.Instant,
             outcome: Outcome = .finished
         ) {
             self.callID = callID
@@ -101,8 +101,8 @@ extension HTTPDNSClient.CallRecord {
         public var method: HTTPRequest.Method
         /// The URL in canonical form, without user information, query and fragment, at most 120 characters.
         public var url: String
-        /// The start of the hop, on `SystemTimeSource`.
-        public var start: MonotonicTime
+        /// The start of the hop.
+        public var start: ContinuousClock.Instant
         /// The time from the start of the hop to its response head, or to its failure; nil when it was canceled.
         public var duration: Duration?
         /// Whether the response was made in this process: by an interceptor, a stub, a handler of a scheme or the response
@@ -162,7 +162,7 @@ extension HTTPDNSClient.CallRecord {
         package var isUnsent = false
 
         /// Creates a hop, such as for the test of an observer.
-        public init(number: Int = 0, method: HTTPRequest.Method = .get, url: String, start: MonotonicTime) {
+        public init(number: Int = 0, method: HTTPRequest.Method = .get, url: String, start: ContinuousClock.Instant) {
             self.number = number
             self.method = method
             self.url = url

@@ -21,8 +21,8 @@ extension HTTPDNSClient {
         public var hop: Int
         /// The kind of the event.
         public var kind: Kind
-        /// The time of the event on `SystemTimeSource`. It never goes back within a call.
-        public var time: MonotonicTime
+        /// The time of the event. It never goes back within a call.
+        public var time: ContinuousClock.Instant
         /// The method: of the caller's request for ``Kind/started``, of the next request for ``Kind/redirect``.
         public var method: HTTPRequest.Method?
         /// The URL without user information, query and fragment, at most 120 characters: the caller's for ``Kind/started``, the target
@@ -65,7 +65,7 @@ extension HTTPDNSClient {
         private var failure: (any Error)?
 
         /// Creates an event.
-        public init(_ kind: Kind, callID: UInt64, hop: Int = 0, at time: MonotonicTime) {
+        public init(_ kind: Kind, callID: UInt64, hop: Int = 0, at time: ContinuousClock.Instant) {
             self.kind = kind
             self.callID = callID
             self.hop = hop

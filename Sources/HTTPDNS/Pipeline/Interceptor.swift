@@ -3,7 +3,7 @@
 
 public import HTTPDNSCore
 internal import HTTPDNSCurl
-public import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 public import Logging
 internal import Synchronization
@@ -78,9 +78,8 @@ extension HTTPDNSClient {
         /// The number of this hop in the call, from 0: a second `next` of an application interceptor begins hop 1.
         /// Application interceptors themselves, which are outside all hops, see 0.
         public internal(set) var hop: Int
-        /// The moment at which the whole call ends, with its body, on `SystemTimeSource`; nil when the call as a whole
-        /// has no limit.
-        public internal(set) var deadline: MonotonicTime?
+        /// The moment at which the whole call ends, with its body; nil when the call as a whole has no limit.
+        public var deadline: ContinuousClock.Instant? { call.deadline.map { .init($0) } }
         /// The depth of this call inside other calls of the same client, from 0.
         public let depth: Int
 
@@ -164,7 +163,6 @@ extension HTTPDNSClient.InterceptionContext {
         self.init(
             callID: callID,
             hop: hop,
-            deadline: nil,
             depth: 0,
             call: CallTime(),
             callOptions: .none,

@@ -33,7 +33,6 @@ extension Pipeline {
                 HTTPDNSClient.InterceptionContext(
                     callID: 0,
                     hop: 0,
-                    deadline: time.deadline,
                     depth: 0,
                     rewritten: rewritten,
                     call: time,
@@ -117,7 +116,6 @@ extension Pipeline {
         let context = HTTPDNSClient.InterceptionContext(
             callID: id,
             hop: 0,
-            deadline: time.deadline,
             depth: frame.depth,
             initialURL: request.url,
             rewritten: rewritten,

@@ -32,7 +32,6 @@ extension Pipeline {
         let context = HTTPDNSClient.InterceptionContext(
             callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
             hop: 0,
-            deadline: time.deadline,
             depth: 0,
             rewritten: nil,
             call: time,

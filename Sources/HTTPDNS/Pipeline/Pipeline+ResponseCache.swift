@@ -93,7 +93,6 @@ package struct CacheableHop: Sendable {
         guard (try? pipeline.gate.enter()) != nil else { return }
         var context = context
         context.call = CallTime(pipeline.current.values.options.timeouts)
-        context.deadline = context.call.deadline
         // Its events, its exchanges and the origin of its stubs are not those of the call that began it.
         context.frame = context.frame.map { frame in
             CallFrame(client: pipeline, logger: frame.logger, resolver: frame.resolver, chain: frame.chain)

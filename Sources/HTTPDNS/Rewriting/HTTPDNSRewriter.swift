@@ -33,7 +33,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         context.rewritten = try await rewrite(
             request,
             carrying: context.rewritten,
-            deadline: context.deadline,
+            deadline: context.call.deadline,
             freshAfter: context.constraints.freshAfter
         )
         return try await next(request, context)

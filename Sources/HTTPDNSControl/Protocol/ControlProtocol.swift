@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 package import HTTPDNSCore
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// The constants of the control protocol. Docs/Operations/ControlProtocol.md describes it.
 package enum ControlProtocol {
@@ -135,7 +135,7 @@ package struct ControlEvent: Codable, Hashable, Sendable {
 
     /// Returns the event, as far as this library supports its content; nil for unknown kinds.
     /// - Parameter time: The arrival time.
-    package func resolverEvent(at time: MonotonicTime) -> HTTPDNSResolver.Event? {
+    package func resolverEvent(at time: ContinuousClock.Instant) -> HTTPDNSResolver.Event? {
         let word = event
         guard let kind = HTTPDNSResolver.Event.Kind.all.first(where: { $0.description == word }) else { return nil }
         var event = HTTPDNSResolver.Event(kind, at: time)

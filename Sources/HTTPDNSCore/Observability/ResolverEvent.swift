@@ -12,8 +12,8 @@ extension HTTPDNSResolver {
     public struct Event: Hashable, Sendable {
         /// The kind of the event.
         public var kind: Kind
-        /// The time of the event, on the resolver's clock.
-        public var time: MonotonicTime
+        /// The time of the event.
+        public var time: ContinuousClock.Instant
         /// The name concerned; nil for an event about no name or about many.
         public var host: HTTPDNSName?
         /// The pattern of the route that decides about the name, as written in the settings; nil without one.
@@ -44,7 +44,7 @@ extension HTTPDNSResolver {
         public var missedBefore = 0
 
         /// Creates an event.
-        public init(_ kind: Kind, at time: MonotonicTime) {
+        public init(_ kind: Kind, at time: ContinuousClock.Instant) {
             self.kind = kind
             self.time = time
         }

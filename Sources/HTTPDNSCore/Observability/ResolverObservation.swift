@@ -40,7 +40,7 @@ package final class ResolverObservation: Sendable {
     /// - Parameter fill: Sets the fields of the event.
     package func tell(_ kind: HTTPDNSResolver.Event.Kind, _ fill: (inout HTTPDNSResolver.Event) -> Void = { _ in }) {
         guard wants(kind) else { return }
-        var event = HTTPDNSResolver.Event(kind, at: timeSource.now())
+        var event = HTTPDNSResolver.Event(kind, at: .init(timeSource.now()))
         fill(&event)
         broadcast.send(event)
         log?.write(event)
@@ -113,7 +113,7 @@ final class AttemptObserver: Sendable {
             guard resting.withLock({ $0.insert(report.provider).inserted }) else { return }
             observation.tell(.providerQuarantined) { event in
                 event.provider = report.provider
-                event.duration = max(until - self.timeSource.now(), .zero)
+                event.duration = max(MonotonicTime(until) - self.timeSource.now(), .zero)
                 event.message = why
                 if case .failed(let error) = report.outcome { event.code = error.code.description }
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-public import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 extension HTTPDNSResolver {
     /// The present status of a resolver: states rather than counts of events.
@@ -73,7 +73,7 @@ extension HTTPDNSResolver.Status {
             ///
             /// It is queried only when no other provider and no system resolver has an answer. After `until` one query is
             /// copied to it, and an answer makes it healthy again.
-            case quarantined(until: MonotonicTime, reason: String)
+            case quarantined(until: ContinuousClock.Instant, reason: String)
         }
 
         /// The provider's name.

@@ -141,7 +141,7 @@ struct PooledProvider: Sendable {
     func report(at now: MonotonicTime) -> HTTPDNSResolver.Status.Provider {
         let state: HTTPDNSResolver.Status.Provider.State =
             if let rest = health.rest {
-                .quarantined(until: rest.until, reason: rest.why)
+                .quarantined(until: .init(rest.until), reason: rest.why)
             } else {
                 health.standing(at: now) == .suspect ? .suspect : .healthy
             }

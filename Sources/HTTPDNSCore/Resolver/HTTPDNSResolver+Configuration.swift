@@ -64,7 +64,7 @@ extension HTTPDNSResolver {
         /// The store in which the cache survives a restart; nil means ``snapshotPath``, or memory alone.
         public var store: (any HTTPDNSResolutionStore)?
         /// The calendar time, used only for answers in ``store``.
-        public var wallClock: WallClock = .system
+        package var wallClock: WallClock = .system
         /// The query limits of each provider, by its name. Providers without an entry have the defaults.
         public var providerLimits: [String: HTTPDNSResolver.Configuration.ProviderLimits] = [:]
         /// The minimum time to wait for one provider before the next one is queried as well.
@@ -93,7 +93,7 @@ extension HTTPDNSResolver {
         /// The maximum of ``systemThreads``.
         package static let maximumSystemThreads = 1024
         /// The clock.
-        public var timeSource: any TimeSource = SystemTimeSource()
+        package var timeSource: any TimeSource = SystemTimeSource()
         /// The logger; nil disables logging.
         public var logger: Logger?
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-public import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 internal import Synchronization
 
 extension HTTPDNSResolver {
@@ -144,11 +144,11 @@ extension HTTPDNSResolver.KillSwitch {
         public var scope: Scope
         /// The origin that turned it off.
         public var origin: Origin
-        /// The time it was turned off, on the resolver's clock.
-        public var since: MonotonicTime
+        /// The time it was turned off.
+        public var since: ContinuousClock.Instant
 
         /// Creates an entry.
-        public init(scope: Scope, origin: Origin, since: MonotonicTime) {
+        public init(scope: Scope, origin: Origin, since: ContinuousClock.Instant) {
             self.scope = scope
             self.origin = origin
             self.since = since
@@ -185,7 +185,7 @@ struct SwitchState: Sendable {
     var entries: [HTTPDNSResolver.KillSwitch.Entry] {
         SwitchState.sorted(Set(since.keys)).flatMap { scope in
             Origin.allCases.compactMap { origin in
-                since[scope]?[origin].map { HTTPDNSResolver.KillSwitch.Entry(scope: scope, origin: origin, since: $0) }
+                since[scope]?[origin].map { .init(scope: scope, origin: origin, since: .init($0)) }
             }
         }
     }
@@ -213,7 +213,7 @@ struct SwitchState: Sendable {
     private func first(_ scope: Scope) -> HTTPDNSResolver.KillSwitch.Entry? {
         guard let origins = since[scope] else { return nil }
         return Origin.allCases.lazy.compactMap { origin in
-            origins[origin].map { HTTPDNSResolver.KillSwitch.Entry(scope: scope, origin: origin, since: $0) }
+            origins[origin].map { HTTPDNSResolver.KillSwitch.Entry(scope: scope, origin: origin, since: .init($0)) }
         }.first
     }
 }

@@ -31,29 +31,27 @@ public final class HTTPDNSDiskStore: HTTPDNSResolutionStore {
     ///   - maximumBytes: The largest file that is written or read, 64 KiB at least. An answer typically takes 80 to 120 bytes.
     ///   - maximumEntries: The maximum number of answers that are written or returned, at least 1. The answers received last
     ///     are kept.
-    ///   - wallClock: The clock for the age of temporary files that crashed processes left behind.
     public convenience init(
         path: String,
         maximumBytes: HTTPDNSByteCount = .mebibytes(4),
-        maximumEntries: Int = 65_536,
-        wallClock: WallClock = .system
+        maximumEntries: Int = 65_536
     ) {
         self.init(
             path: path,
             maximumBytes: max(maximumBytes, .kibibytes(64)).bytes,
             maximumEntries: maximumEntries,
-            wallClock: wallClock,
-            work: SerialWork()
+            wallClock: .system
         )
     }
 
+    /// - Parameter wallClock: The clock for the age of temporary files that crashed processes left behind.
     init(
         path: String,
         user: uid_t = geteuid(),
-        maximumBytes: Int,
-        maximumEntries: Int,
+        maximumBytes: Int = HTTPDNSByteCount.mebibytes(4).bytes,
+        maximumEntries: Int = 65_536,
         wallClock: WallClock,
-        work: SerialWork
+        work: SerialWork = SerialWork()
     ) {
         file = SnapshotFile(path: path, user: user)
         self.maximumBytes = maximumBytes

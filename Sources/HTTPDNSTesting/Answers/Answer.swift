@@ -51,8 +51,11 @@ extension HTTPDNSStubs {
         }
 
         /// Returns the same answer with the waits of ``delayed(by:)``, ``lasting(_:)`` and ``bandwidth(_:)`` on another clock
-        /// than the system's, such as a ``HTTPDNSManualClock``. It concerns the waits that were added before: call it last.
-        public func timed(by clock: some TimeSource) -> Answer {
+        /// than the system's. It concerns the waits that were added before: call it last.
+        public func timed(by clock: HTTPDNSManualClock) -> Answer { timed(on: clock) }
+
+        /// Returns the same answer with its waits on another clock.
+        package func timed(on clock: some TimeSource) -> Answer {
             changed("") { use, respond in
                 var use = use
                 use.clock = clock

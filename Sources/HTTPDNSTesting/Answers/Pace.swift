@@ -72,7 +72,7 @@ extension HTTPDNSStubs.Answer {
                 schedule: schedule(length),
                 clock: use.clock,
                 // The deadline of a call is on the system's clock.
-                deadline: use.clock is SystemTimeSource ? use.context.deadline : nil
+                deadline: use.clock is SystemTimeSource ? use.context.deadline.map { MonotonicTime($0) } : nil
             )
             response.body = response.body.changed(to: chunks, length: length)
             return response

@@ -30,9 +30,8 @@ struct WatchedService: WatchSource {
 
     func follow(_ report: @escaping @Sendable (WatchChange) -> Void) async throws {
         while let reply = try await call.next() {
-            let time = SystemTimeSource().now()
             if let status = reply.diagnostics { report(.service(status)) }
-            if let event = reply.event?.resolverEvent(at: time) { report(.event(event)) }
+            if let event = reply.event?.resolverEvent(at: .now) { report(.event(event)) }
         }
         throw CommandFailure.failed(
             code: "connection-lost",

@@ -10,7 +10,7 @@ import Testing
 struct ControlReplyTests {
     @Test("An event decodes as it was encoded, except for its time")
     func event() throws {
-        var event = HTTPDNSResolver.Event(.changed, at: MonotonicTime(nanoseconds: 5))
+        var event = HTTPDNSResolver.Event(.changed, at: .now)
         event.host = try HTTPDNSName("img.shop.test")
         event.route = "*.shop.test"
         event.provider = "doh"
@@ -29,18 +29,18 @@ struct ControlReplyTests {
         #expect(line.filter { $0 == UInt8(ascii: "\n") }.count == 1 && line.last == UInt8(ascii: "\n"))
         let read = try ControlReply(line: line)
         #expect(read == reply)
-        #expect(read.event?.resolverEvent(at: MonotonicTime(nanoseconds: 5)) == event)
+        #expect(read.event?.resolverEvent(at: event.time) == event)
     }
 
     @Test("Every kind of event can be decoded", arguments: HTTPDNSResolver.Event.Kind.all)
     func kinds(_ kind: HTTPDNSResolver.Event.Kind) {
-        let event = HTTPDNSResolver.Event(kind, at: MonotonicTime(nanoseconds: 1))
+        let event = HTTPDNSResolver.Event(kind, at: .now)
         #expect(ControlEvent(event).resolverEvent(at: event.time) == event)
     }
 
     @Test("Every source of addresses can be decoded", arguments: HTTPDNSResolver.Resolution.Source.all)
     func sources(_ source: HTTPDNSResolver.Resolution.Source) {
-        var event = HTTPDNSResolver.Event(.changed, at: MonotonicTime(nanoseconds: 1))
+        var event = HTTPDNSResolver.Event(.changed, at: .now)
         event.source = source
         #expect(ControlEvent(event).resolverEvent(at: event.time) == event)
     }
@@ -54,7 +54,7 @@ struct ControlReplyTests {
 
     @Test("A reply that is too long becomes an error that says so")
     func tooLong() throws {
-        var event = ControlEvent(HTTPDNSResolver.Event(.changed, at: MonotonicTime(nanoseconds: 1)))
+        var event = ControlEvent(HTTPDNSResolver.Event(.changed, at: .now))
         event.addresses = Array(
             repeating: String(repeating: "1", count: 1000),
             count: ControlProtocol.maximumReply / 1000

@@ -28,7 +28,7 @@ final class ControlRig: Sendable {
                     .addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(30))
                 )
             ],
-            timeSource: clock
+            clock: clock
         )
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]

@@ -161,7 +161,7 @@ struct ReloadTests {
                 $0.routes[0].action = .providers(["new"], fallback: .off)
             },
             Change(testDescription: "another provider of the same name", keeps: (false, false)) {
-                $0.providers = [HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock())]
+                $0.providers = [HTTPDNSScriptedProvider(name: "doh", clock: HTTPDNSManualClock())]
             },
         ]
     )
@@ -320,7 +320,7 @@ struct ReloadTests {
     @Test("A lookup in flight ends by its old settings, and later lookups do not join it")
     func lookups() async throws {
         let fixture = try fixture()
-        let fresh = HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock())
+        let fresh = HTTPDNSScriptedProvider(name: "doh", clock: HTTPDNSManualClock())
         let host = try HTTPDNSName("img.shop.test")
         fresh.answer(.answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .seconds(60))), for: host)
         fixture.provider.hold()
@@ -363,7 +363,7 @@ struct ReloadTests {
         let early = Task { try await fixture.resolve("img.shop.test") }
         await fixture.provider.queries(atLeast: 1)
         _ = try reload(fixture) {
-            $0.providers = [HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock())]
+            $0.providers = [HTTPDNSScriptedProvider(name: "doh", clock: HTTPDNSManualClock())]
         }
         await fixture.resolver.shutdown()
         #expect(fixture.provider.isShutDown)
@@ -393,7 +393,7 @@ struct ReloadTests {
         #expect(fixture.resolver.providerHealth.map(\.queries) == before)
         #expect(fixture.resolver.counters.providers["doh"]?.failures.isEmpty == false)
         _ = try reload(fixture) {
-            $0.providers = [HTTPDNSScriptedProvider(name: "doh", timeSource: HTTPDNSManualClock()), $0.providers[1]]
+            $0.providers = [HTTPDNSScriptedProvider(name: "doh", clock: HTTPDNSManualClock()), $0.providers[1]]
         }
         #expect(!isResting(), "another provider of that name begins with no record")
         #expect(fixture.resolver.providerHealth.map(\.queries)[1] == before[1])

@@ -16,7 +16,7 @@ struct RouteCountersTests {
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(30))
         provider = HTTPDNSScriptedProvider(
             scripts: [try HTTPDNSName("a.shop.test"): .answer(answer)],
-            timeSource: clock
+            clock: clock
         )
     }
 

@@ -51,7 +51,7 @@ struct FallbackLimitTests {
 
     @Test("The most public limit among the route's providers counts")
     func leastOfSeveral() async throws {
-        let near = HTTPDNSScriptedProvider(name: "near", answerScope: .loopback, timeSource: HTTPDNSManualClock())
+        let near = HTTPDNSScriptedProvider(name: "near", answerScope: .loopback, clock: HTTPDNSManualClock())
         for name in ["evil.test", "local.test"] { near.answer(.failure(.unavailable), for: try HTTPDNSName(name)) }
         let fixture = try fixture(["127.0.0.1"]) {
             $0.providers.append(near)

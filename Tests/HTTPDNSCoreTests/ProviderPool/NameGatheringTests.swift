@@ -16,7 +16,7 @@ struct NameGatheringTests {
     }
 
     private func provider(_ limit: Int, known hosts: [HTTPDNSName]) -> HTTPDNSScriptedProvider {
-        let provider = HTTPDNSScriptedProvider(name: "ali", batchLimit: limit, timeSource: HTTPDNSManualClock())
+        let provider = HTTPDNSScriptedProvider(name: "ali", batchLimit: limit, clock: HTTPDNSManualClock())
         for host in hosts { provider.answer(.known, for: host) }
         return provider
     }

@@ -28,7 +28,7 @@ struct PoolFixture {
                 name: $0,
                 ignoresCancellation: ignoresCancellation,
                 batchLimit: batchLimit,
-                timeSource: time
+                clock: time
             )
         }
         pool = ProviderPool(

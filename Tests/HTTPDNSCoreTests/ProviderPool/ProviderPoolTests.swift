@@ -45,7 +45,7 @@ struct ProviderPoolTests {
         while fixture.pool.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
         #expect(
             fixture.pool.health[0].state
-                == .quarantined(until: fixture.time.now() + .seconds(1), reason: "no answer")
+                == .quarantined(until: ContinuousClock.Instant(fixture.time.now() + .seconds(1)), reason: "no answer")
         )
         #expect(fixture.pool.health[0].failures == 1)
         #expect(fixture.pool.mayAsk(["ali", "backup"]))

@@ -34,7 +34,7 @@ struct ResolverFixture {
                 answerScope: scope,
                 ignoresCancellation: ignoresCancellation,
                 batchLimit: batchLimit,
-                timeSource: HTTPDNSManualClock()
+                clock: HTTPDNSManualClock()
             )
         }
         var configuration = HTTPDNSResolver.Configuration()

@@ -38,7 +38,7 @@ struct KillSwitchTests {
         let time = HTTPDNSManualClock()
         let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: time)
         #expect(killSwitch.isOn && killSwitch.entries.isEmpty && killSwitch.generation == 0)
-        let first = time.now()
+        let first = ContinuousClock.Instant(time.now())
         killSwitch.turnOff(by: .file)
         time.advance(by: .seconds(5))
         killSwitch.turnOff(by: .api)

@@ -65,14 +65,14 @@ struct EndpointHealthTests {
         var health = EndpointTable()
         for _ in 0..<64 { health.failed(one, for: host, inTLS: false, at: at(0), random: 0) }
         #expect(health.endpointRecords(at: at(0)).first?.consecutiveFailures == 1)
-        #expect(health.endpointRecords(at: at(0)).first?.until == at(1))
+        #expect(health.endpointRecords(at: at(0)).first?.until == .init(at(1)))
         health.failed(one, for: host, inTLS: false, at: at(1), random: 0)
         #expect(health.endpointRecords(at: at(0)).first?.consecutiveFailures == 2)
-        #expect(health.endpointRecords(at: at(0)).first?.until == at(3))
+        #expect(health.endpointRecords(at: at(0)).first?.until == .init(at(3)))
         health.connected(one, for: host, in: .milliseconds(7), at: at(2))
         let record = try #require(health.endpointRecords(at: at(0)).first)
         #expect(record.state == .healthy && record.consecutiveFailures == 0 && record.until == nil)
-        #expect(record.connectedAt == at(2) && record.connectTime == .milliseconds(7))
+        #expect(record.connectedAt == .init(at(2)) && record.connectTime == .milliseconds(7))
     }
 
     /// Requests do not wait for the probe.

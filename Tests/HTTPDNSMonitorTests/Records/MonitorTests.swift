@@ -189,7 +189,7 @@ struct MonitorTests {
                     .addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(30))
                 )
             ],
-            timeSource: clock
+            clock: clock
         )
         let monitored = try await MonitoredClient([:]) { configuration in
             configuration.resolver.providers = [provider]

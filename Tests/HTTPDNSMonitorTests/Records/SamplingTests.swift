@@ -22,7 +22,7 @@ struct SamplingTests {
         var call = HTTPDNSClient.CallRecord(
             callID: number,
             url: "http://one.test/",
-            start: MonotonicTime(nanoseconds: 0),
+            start: .now,
             outcome: outcome
         )
         call.status = .init(code: status)

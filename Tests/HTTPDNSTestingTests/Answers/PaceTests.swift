@@ -50,7 +50,7 @@ struct PaceTests {
     func times(_ example: Case) async throws {
         let clock = JumpingClock()
         let bytes = (0..<example.bytes).map { UInt8(truncatingIfNeeded: $0) }
-        try await withAnswer(example.pace(.bytes(bytes)).timed(by: clock)) { client in
+        try await withAnswer(example.pace(.bytes(bytes)).timed(on: clock)) { client in
             let response = try await client.get("https://shop.test/")
             #expect(clock.elapsed == example.head)
             #expect(response.headerFields[.contentLength] == "\(example.bytes)")
@@ -75,7 +75,7 @@ struct PaceTests {
     func unknownLength() async throws {
         let clock = JumpingClock()
         let chunks = [[UInt8](repeating: 1, count: 7001), [], [2], [UInt8](repeating: 3, count: 6998)]
-        let answer = HTTPDNSStubs.Answer.stream { Chunks(chunks) }.bandwidth(.gprs).timed(by: clock)
+        let answer = HTTPDNSStubs.Answer.stream { Chunks(chunks) }.bandwidth(.gprs).timed(on: clock)
         try await withAnswer(answer) { client in
             let body = try await client.get("https://shop.test/").body
             #expect(body.declaredLength == nil)
@@ -87,7 +87,7 @@ struct PaceTests {
     @Test("The end of a body of unknown length waits for its duration")
     func unknownDuration() async throws {
         let clock = JumpingClock()
-        let answer = HTTPDNSStubs.Answer.stream { Chunks([[1], [2]]) }.lasting(.seconds(5)).timed(by: clock)
+        let answer = HTTPDNSStubs.Answer.stream { Chunks([[1], [2]]) }.lasting(.seconds(5)).timed(on: clock)
         try await withAnswer(answer) { client in
             var chunks = try await client.get("https://shop.test/").body.makeAsyncIterator()
             #expect(try await [chunks.next(), chunks.next()] == [[1], [2]] && clock.elapsed == .zero)

@@ -504,7 +504,7 @@ struct RecordingTests {
         )
         var configuration = HTTPDNSClient.Configuration()
         let server = HTTPDNSStubs.Answer.json(text: "[]").delayed(by: .milliseconds(250)).lasting(.seconds(1))
-        configuration.innermost = Recorded(recording: recording, server: Answering(server.timed(by: clock)))
+        configuration.innermost = Recorded(recording: recording, server: Answering(server.timed(on: clock)))
         let client = try await HTTPDNSClient(configuration: configuration)
         try await client.post("https://shop.test/?a=b+c&d", body: .text("12345")).wholeText()
         try recording.save()

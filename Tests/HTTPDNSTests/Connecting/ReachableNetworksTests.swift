@@ -28,7 +28,7 @@ struct ReachableNetworksTests {
             _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
         ) async throws {
             server = try RawServer(.readHead, .respond("in", fields: "Connection: close\r\n"))
-            provider = HTTPDNSScriptedProvider(answerScope: .loopback, timeSource: clock)
+            provider = HTTPDNSScriptedProvider(answerScope: .loopback, clock: clock)
             let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
             provider.answer(.answer(.addresses([loopback], timeToLive: .zero)), for: try HTTPDNSName("provider.test"))
             for name in ["fallback.test", "resort.test"] {

@@ -93,7 +93,7 @@ struct CallLoggingTests {
 
     @Test("Requests that were not sent are no repetitions")
     func resends() {
-        let start = MonotonicTime(nanoseconds: 0)
+        let start = ContinuousClock.now
         var call = HTTPDNSClient.CallRecord(callID: 1, url: "http://one.test/", start: start)
         func resends(_ change: (inout HTTPDNSClient.CallRecord.Hop) -> Void = { _ in }) -> Logger.Metadata.Value? {
             var hop = HTTPDNSClient.CallRecord.Hop(url: call.url, start: start)

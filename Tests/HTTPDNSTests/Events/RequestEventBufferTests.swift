@@ -13,7 +13,7 @@ struct RequestEventBufferTests {
     private typealias Event = HTTPDNSClient.RequestEvent
 
     private func event(_ kind: Kind, of call: UInt64, bytes: Int64? = nil) -> Event {
-        var event = Event(kind, callID: call, at: MonotonicTime(nanoseconds: 0))
+        var event = Event(kind, callID: call, at: .now)
         event.progress = bytes.map { HTTPDNSClient.Progress(bytes: $0, total: nil, isComplete: false) }
         return event
     }

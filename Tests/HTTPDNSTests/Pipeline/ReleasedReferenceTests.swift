@@ -171,7 +171,7 @@ struct ReleasedReferenceTests {
         let queue = RequestEventQueue(limit: 2)
         #expect(queue.open())
         let offer = {
-            var event = HTTPDNSClient.RequestEvent(.failed, callID: 1, at: MonotonicTime(nanoseconds: 0))
+            var event = HTTPDNSClient.RequestEvent(.failed, callID: 1, at: .now)
             var error = HTTPDNSClientError(code: .interceptorFailed, phase: .interceptor, message: "m")
             error.underlying = Releasing { if queue.lostCalls == 0 { count() } }
             event.error = error

@@ -25,7 +25,7 @@ struct OutageLogTests {
     func outage(isReloaded: Bool) async throws {
         let server = try RawServer(.serve("ok"))
         let clock = HTTPDNSManualClock()
-        let provider = HTTPDNSScriptedProvider(answerScope: .loopback, timeSource: clock)
+        let provider = HTTPDNSScriptedProvider(answerScope: .loopback, clock: clock)
         let log = RecordedLog()
         var configuration = HTTPDNSClient.Configuration()
         configuration.logger = log.logger(.info)

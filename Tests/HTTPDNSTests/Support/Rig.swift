@@ -36,7 +36,7 @@ struct Rig {
                     .addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: timeToLive)
                 ),
             ],
-            timeSource: clock
+            clock: clock
         )
         system = ScriptedSystemResolver([try HTTPDNSName("sys.test"): .success([HTTPDNSAddress(v4: 203, 0, 113, 50)])])
         var configuration = HTTPDNSClient.Configuration()

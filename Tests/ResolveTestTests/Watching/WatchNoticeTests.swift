@@ -16,7 +16,7 @@ struct WatchNoticeTests {
     private func event(_ kind: HTTPDNSResolver.Event.Kind, _ fill: (inout HTTPDNSResolver.Event) throws -> Void) throws
         -> WatchNotice
     {
-        var event = HTTPDNSResolver.Event(kind, at: MonotonicTime(nanoseconds: 0))
+        var event = HTTPDNSResolver.Event(kind, at: .now)
         try fill(&event)
         return WatchNotice(date: date, content: .event(event))
     }

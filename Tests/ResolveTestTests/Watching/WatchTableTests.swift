@@ -200,7 +200,7 @@ struct WatchTableTests {
             return diagnostics
         }
         var model = WatchModel()
-        _ = model.take(.event(.init(.changed, at: MonotonicTime(nanoseconds: 0))), at: Date(timeIntervalSince1970: 0))
+        _ = model.take(.event(.init(.changed, at: .now)), at: Date(timeIntervalSince1970: 0))
         #expect(!model.isAnswered(times: 1))
         // What was sent before the first look does not count; a count that began again does.
         for (first, second) in [(1_000, 500), (1_096, 604), (1_097, 2)] {
@@ -243,7 +243,7 @@ struct WatchTableTests {
                 failure.reason = reason
                 _ = model.take(.answer(0, .failure(failure)), at: date)
             case .event(let kind, let host):
-                var event = HTTPDNSResolver.Event(kind, at: MonotonicTime(nanoseconds: 0))
+                var event = HTTPDNSResolver.Event(kind, at: .now)
                 event.host = try HTTPDNSName(host)
                 _ = model.take(.event(event), at: date)
             case .health(let state, let backOff, let reason): model.status = try status(state, backOff, reason)

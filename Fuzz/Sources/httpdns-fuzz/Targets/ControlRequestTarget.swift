@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSPrimitives
-
 @testable internal import HTTPDNSControl
+@testable internal import HTTPDNSPrimitives
 
 extension FuzzTarget {
     /// Lines to the control socket: each by itself, and the octets as a connection that gets them in two pieces.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSPrimitives
-
 @testable internal import HTTPDNSCore
+@testable internal import HTTPDNSPrimitives
 
 extension FuzzTarget {
     /// Snapshots of answers. The checksum would end nearly every input, so each is also tried with one that fits.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSPrimitives
-
 @testable internal import HTTPDNS
+@testable internal import HTTPDNSPrimitives
 
 extension FuzzTarget {
     /// A `Set-Cookie` field as a server sends it: what is stored goes into a request, and into the file and back. The same

@@ -22,7 +22,7 @@ enum VendorWarnings {
                     HTTPDNSProviderAnswer(v4: .addresses([address], timeToLive: .seconds(9), canonicalName: nil))
                 )
             ],
-            timeSource: time
+            clock: time
         )
         let log = RecordedLog()
         var configuration = HTTPDNSResolver.Configuration()
