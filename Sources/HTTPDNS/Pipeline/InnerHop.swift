@@ -148,12 +148,18 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        var (rewritten, permit) = (try await rewritten(request, context), ConnectionPermit?.none)
-        if !admissions.isEmpty {
-            let hasWaited: Bool
-            (permit, hasWaited) = try await admit(request, to: rewritten, context)
-            // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
-            if hasWaited { rewritten = try await self.rewritten(request, context) }
+        var (rewritten, permit): (HTTPDNSRewriter.RewrittenRequest, ConnectionPermit?)
+        do {
+            (rewritten, permit) = (try await self.rewritten(request, context), nil)
+            if !admissions.isEmpty {
+                let hasWaited: Bool
+                (permit, hasWaited) = try await admit(request, to: rewritten, context)
+                // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
+                if hasWaited { rewritten = try await self.rewritten(request, context) }
+            }
+        } catch where isStale(context) && !(error is CancellationError) {
+            // What has failed by the former settings says nothing about the newer ones.
+            return try await runAgain(request, context)
         }
         let stopsBeforeSending = request.own?.settings.options.stopsBeforeSending == true
         var hop = InnerHop(
@@ -189,9 +195,17 @@ extension Pipeline {
                 try hop.goOn(after: error, isSpent: request.body.isSpent, hasOwnLimit: hasOwnLimit, in: choice)
             }
         }
-        beginHead(after: request, context)
         // The client's fields may be computed by code that needs a connection.
         permit = nil
+        return try await runAgain(request, context)
+    }
+
+    /// Sends a hop whose settings were replaced before it was sent.
+    private func runAgain(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        beginHead(after: request, context)
         var newer = (request, context)
         try await settle(&newer.0, &newer.1)
         return try await run(newer.0, newer.1)

@@ -9,7 +9,7 @@ internal import Logging
 /// The rewriter of a client: it canonicalizes the URL, resolves the host, applies the address policy, and chooses the
 /// addresses of the request.
 ///
-/// Each client has one as its last network interceptor. It can also be listed among the interceptors of another client.
+/// Each client has one, which runs after its network interceptors. It can also be listed among the interceptors of another client.
 /// That client's requests then follow this client's mappings and providers, because the second rewriter accepts the tag
 /// of the first.
 public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {

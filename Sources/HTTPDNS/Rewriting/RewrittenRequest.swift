@@ -110,7 +110,7 @@ extension HTTPDNSRewriter {
         public var age: Duration { content.resolution.age }
         /// The remaining time to live at that time; nil means no expiry.
         public var timeToLive: Duration? { content.resolution.timeToLive }
-        /// The generation of the mappings at that time.
+        /// The generation of the mappings and of the resolver's settings at that time.
         public var generation: UInt64 { content.resolution.generation }
         /// The tag that a second rewriter accepts; nil when this rewriter changed nothing: for literals, for proxies
         /// that resolve names, and for names that no route or mapping covers.

@@ -6,7 +6,8 @@ internal import HTTPDNSPrimitives
 /// A query that may have to wait for a lookup, once it is decided by the settings in use.
 ///
 /// ``join()`` finds an answer in the cache, or joins the lookup for it. After a wait (``delivery(of:)``), ``settle(_:_:)`` makes
-/// the result of what was delivered. A query that newer settings or the kill switch overtake is decided again, as a new value:
+/// the result of what was delivered. A query is decided again, as a new value, when newer settings overtake it before it waits, and
+/// when the kill switch does at any time:
 ///
 ///     join ─┬─────────────────────── ended ─┬─ resolution or error
 ///           └─ wait ── delivery ── settle ──┴─ again

@@ -64,7 +64,7 @@ extension HTTPDNSResolver {
         private var life: Int64 = .max
         private var ageNanoseconds: Int64 = 0
         private var elapsedNanoseconds: Int64 = 0
-        /// The generation of the mappings at that time.
+        /// The generation of the mappings and of the resolver's settings at that time.
         public var generation: UInt64 = 0
         /// The reason that the system resolver was queried, unless the name's route decided it.
         var reason: SystemOnlyReason?

@@ -204,7 +204,7 @@ package final class TrustedTransport: Sendable {
                 // Any other failure is that of requests that need certificates.
                 if let failure, failure.code == .transport { throw failure }
             } catch SharedReadError.overdue {
-                throw limits.failure(at: SystemTimeSource().now().nanoseconds) ?? .deadlinePassedInQueue(.total)
+                throw limits.failure(at: SystemTimeSource().now().nanoseconds) ?? .deadlinePassedBeforeStart(.total)
             } catch SharedReadError.noThread {
                 throw TrustedTransport.noThread
             }

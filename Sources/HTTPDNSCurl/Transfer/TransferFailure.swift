@@ -148,7 +148,7 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
 
     package static let shutDown = TransferFailure(code: .shutDown, phase: .queue, message: "the transport is shut down")
 
-    static func deadlinePassedInQueue(_ phase: Phase) -> TransferFailure {
+    static func deadlinePassedBeforeStart(_ phase: Phase) -> TransferFailure {
         TransferFailure(
             code: .timedOut,
             phase: phase,

@@ -119,8 +119,8 @@ package struct TransferLimits: Hashable, Sendable {
 
     /// Returns the failure of a transfer whose time limit passed before anything was sent.
     func failure(at now: Int64) -> TransferFailure? {
-        if let deadline, deadline.nanoseconds <= now { return .deadlinePassedInQueue(.total) }
-        if let headDeadline, headDeadline.nanoseconds <= now { return .deadlinePassedInQueue(.head) }
+        if let deadline, deadline.nanoseconds <= now { return .deadlinePassedBeforeStart(.total) }
+        if let headDeadline, headDeadline.nanoseconds <= now { return .deadlinePassedBeforeStart(.head) }
         return nil
     }
 }
@@ -164,7 +164,7 @@ extension TransferRequest {
         }
     }
 
-    /// Whether a second sending is harmless (RFC 9110 section 9.2.1: safe methods), and the body is in memory.
+    /// Whether a second sending is harmless, whatever became of the first: a safe method (RFC 9110 section 9.2.1) without a body.
     var mayBeSentTwice: Bool {
         !hasBody && (method == .get || method == .head || method == .options)
     }

@@ -49,6 +49,31 @@ struct OneStepTests {
         #expect(text.contains("\(Self.field): new\r\n") && !text.contains("old"), "\(text)")
     }
 
+    /// A provider that fails, once it may.
+    private struct Failing: HTTPDNSProvider {
+        let name = "scripted"
+        let (asked, fails) = (Gate(), Gate())
+
+        func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+            asked.open()
+            await fails.passage()
+            throw HTTPDNSProviderError(code: .timedOut, message: "no answer in time")
+        }
+    }
+
+    @Test("A request whose lookup fails under replaced settings goes by the new ones")
+    func failedLookup() async throws {
+        let provider = Failing()
+        let rig = try Rig { $0.resolver.providers = [provider] }
+        async let response = rig.client.get("http://one.test/")
+        await provider.asked.passage()
+        var settings = rig.configuration
+        settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["203.0.113.9"])
+        try await rig.client.reload(settings)
+        provider.fails.open()
+        #expect(try await response.destination.endpoint?.address == HTTPDNSAddress(v4: 203, 0, 113, 9))
+    }
+
     @Test("Under load no server sees the key of other settings than its own")
     func underLoad() async throws {
         let servers = try (0..<2).map { _ in try RawServer(.serve("ok")) }
