@@ -66,12 +66,3 @@ struct AnnouncedKeepAlive: Equatable {
         return isEndless ? .max : end
     }
 }
-
-extension EasyHandle {
-    /// Notes the limits of the connection whose response has ended. The server may have sent all of it when reading first paused.
-    func noteKeepAlive() {
-        guard isSuccess, isSentOverHTTP1, let connection, connection.descriptor >= 0 else { return }
-        connection.keepAlive.note(keepAlive, roundTrip: (phaseTimings?.firstByte ?? .zero).wholeNanoseconds)
-        connection.isKeptUntil = connection.keepAlive.end(idleSince: min(loop.now, firstPausedAt))
-    }
-}

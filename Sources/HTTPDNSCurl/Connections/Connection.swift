@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import CHTTPDNSCurl
-internal import Glibc
 internal import HTTPDNSPrimitives
 
 /// A connection of a pin, from the creation of its socket until libcurl closes it. Loop thread only.
@@ -70,7 +68,7 @@ final class Connection: HeapMember {
     /// The time from which on it takes no other request, because its server is about to close it; `Int64.max` for none.
     var isKeptUntil = Int64.max
     /// The number of the loop's wait after which the connection was found without unread bytes.
-    fileprivate var emptyInWait = UInt64.max
+    var emptyInWait = UInt64.max
     /// The index among the connections of the pin.
     fileprivate var index = 0
     /// The index among those of the pin whose local port is unknown; -1 when it is not among them.
@@ -115,6 +113,12 @@ final class Connection: HeapMember {
         countedTransfers = transfers
     }
 
+    /// Turns the trace of all requests on the connection on. Each turns its own off when it next receives something, see
+    /// ``EasyHandle/endTracing()``: many requests are then not switched for each one that must not be repeated.
+    func traceAll() {
+        while let handle = carried.first, !handle.options.isTracing { handle.setTracing(true) }
+    }
+
     /// Notes that the server refused a stream of the connection.
     func refusedStream() { acceptedStreams = (acceptedStreams ?? transfers) - 1 }
 
@@ -136,6 +140,12 @@ final class Connection: HeapMember {
     }
 }
 
+/// The neighbors of a transfer in ``CarriedTransfers``, which alone changes them.
+struct CarriedEntry {
+    fileprivate unowned(unsafe) var previous: EasyHandle?
+    fileprivate unowned(unsafe) var next: EasyHandle?
+}
+
 /// The transfers on one connection, as a list that runs through their handles: one joins and leaves without a search. Those
 /// that libcurl does not trace precede the others.
 struct CarriedTransfers {
@@ -144,25 +154,25 @@ struct CarriedTransfers {
     private unowned(unsafe) var last: EasyHandle?
 
     mutating func insert(_ handle: EasyHandle) {
-        if handle.isTracing {
-            handle.previousCarried = last
-            handle.nextCarried = nil
-            if let last { last.nextCarried = handle } else { first = handle }
+        if handle.options.isTracing {
+            handle.carriedEntry.previous = last
+            handle.carriedEntry.next = nil
+            if let last { last.carriedEntry.next = handle } else { first = handle }
             last = handle
         } else {
-            handle.previousCarried = nil
-            handle.nextCarried = first
-            if let first { first.previousCarried = handle } else { last = handle }
+            handle.carriedEntry.previous = nil
+            handle.carriedEntry.next = first
+            if let first { first.carriedEntry.previous = handle } else { last = handle }
             first = handle
         }
     }
 
     mutating func remove(_ handle: EasyHandle) {
-        let (previous, next) = (handle.previousCarried, handle.nextCarried)
-        if let previous { previous.nextCarried = next } else { first = next }
-        if let next { next.previousCarried = previous } else { last = previous }
-        handle.previousCarried = nil
-        handle.nextCarried = nil
+        let (previous, next) = (handle.carriedEntry.previous, handle.carriedEntry.next)
+        if let previous { previous.carriedEntry.next = next } else { first = next }
+        if let next { next.carriedEntry.previous = previous } else { last = previous }
+        handle.carriedEntry.previous = nil
+        handle.carriedEntry.next = nil
     }
 }
 
@@ -275,73 +285,6 @@ struct PinConnections {
         if lastChain != chain { lastChain = chain }
         connection.chain = lastChain
     }
-}
-
-// libcurl quirk: Stray bytes (7.88). Over HTTP/1.x libcurl takes bytes on an idle connection, such as a 408, for the next
-// response. Before each request the driver, the kernel (FIONREAD) and OpenSSL (`SSL_pending`) are asked for them.
-// Tests: StrayBytesTests, StrayTimeoutTests.
-
-extension EasyHandle {
-    /// Whether the request's connection serves one request at a time.
-    ///
-    /// A connection whose version is unknown has never had a response head. If it was kept anyway, it uses HTTP/2: libcurl
-    /// closes an HTTP/1.x connection whose request ended early, and a preconnected one knows its version from TLS.
-    var isOverHTTP1: Bool {
-        if let version = connection?.version { return version != .http2 }
-        guard let request = transfer?.request, let pin else { return false }
-        switch pin.key.versions.kind {
-        case .automatic: return request.url.scheme == .http
-        case .http1Only, .http10Only: return true
-        case .http2Only: return false
-        }
-    }
-
-    /// Whether the server of the kept connection that libcurl chose is about to close it.
-    var meetsExpiredConnection: Bool {
-        guard !hasOpenedConnection, let connection, connection.keepAlive.isAnnounced else { return false }
-        // The response to this request may repeat no limit, and must be counted.
-        countsKeepAlive = true
-        return loop.now >= connection.isKeptUntil
-    }
-
-    /// Whether the kept connection that libcurl chose has bytes that belong to no request.
-    var meetsStrayBytes: Bool {
-        guard !hasOpenedConnection, isOverHTTP1 else { return false }
-        if hasDecryptedBytes { return true }
-        guard let connection else {
-            // With several Unix sockets it is unknown which one carries the request.
-            return pin?.connections.all.contains { $0.transfers == 0 && hasStrayBytes($0) } == true
-        }
-        guard let expected = connection.expectedBytes else { return false }
-        if loop.driver?.isSilent(connection.descriptor) == true { return false }
-        return loop.configuration.receivedBytes(connection.descriptor) > expected
-    }
-
-    /// Whether a Unix socket without a request has unread bytes. The kernel is asked once between two waits of the loop, and
-    /// not for a socket that libcurl reads from, or that the last wait reported as silent.
-    private func hasStrayBytes(_ connection: Connection) -> Bool {
-        guard let driver = loop.driver else { return false }
-        guard driver.mayHaveStrayBytes(connection.descriptor), connection.emptyInWait != driver.lastWait else {
-            return false
-        }
-        guard loop.configuration.receivedBytes(connection.descriptor) == 0 else { return true }
-        connection.emptyInWait = driver.lastWait
-        return false
-    }
-
-    /// Whether OpenSSL holds bytes after the last response: libcurl reads a body only to its end, and a TLS record may contain
-    /// more.
-    private var hasDecryptedBytes: Bool {
-        guard transfer?.isOverTLS == true, let openSSLPending, let openSSL = ccurl_get_openssl(curl) else {
-            return false
-        }
-        return openSSLPending(openSSL) > 0
-    }
-}
-
-/// `SSL_pending` of the OpenSSL that libcurl is linked with; nil without one. It reads nothing from the connection.
-private let openSSLPending: (@convention(c) (UnsafeMutableRawPointer) -> Int32)? = dlsym(nil, "SSL_pending").map {
-    unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer) -> Int32).self)
 }
 
 /// TLS connections that were made ahead, until the bytes that their handshake leaves unread are counted.

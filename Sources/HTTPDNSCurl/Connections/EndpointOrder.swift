@@ -229,7 +229,7 @@ extension TransportLoop {
 
     /// Ends the probes: no caller waits for them, so the loop's end does not either.
     func endProbes() {
-        for handle in active where handle.transfer?.isProbe == true { takeOut(handle) }
+        for handle in handles.active where handle.transfer?.isProbe == true { takeOut(handle) }
     }
 
     // MARK: responses
@@ -237,8 +237,8 @@ extension TransportLoop {
     /// - Returns: Whether the response that begins is the request's.
     func noteAnswer(_ handle: EasyHandle) -> Bool {
         guard let transfer = handle.transfer, let pin = handle.pin else { return false }
-        if case .fastest = transfer.order, handle.mayHaveBeenSent {
-            let time = max(0, now - handle.sentAt)
+        if case .fastest = transfer.order, handle.sending.mayHaveBeenSent {
+            let time = max(0, now - handle.sending.sentAt)
             mailbox.endpoints.withLock { [now] in $0.answered(pin.key.endpoint, RaceOrigin(transfer), in: time, at: now)
             }
         }
@@ -254,9 +254,9 @@ extension TransportLoop {
     /// longer than this.
     func noteUnanswered(_ handle: EasyHandle) {
         guard let transfer = handle.transfer, case .fastest = transfer.order, let pin = handle.pin,
-            handle.mayHaveBeenSent, handle.phase != .receiving
+            handle.sending.mayHaveBeenSent, handle.progress.phase != .receiving
         else { return }
-        let time = max(0, now - handle.sentAt)
+        let time = max(0, now - handle.sending.sentAt)
         mailbox.endpoints.withLock { [now] in $0.unanswered(pin.key.endpoint, RaceOrigin(transfer), for: time, at: now)
         }
     }
@@ -274,12 +274,14 @@ extension TransportLoop {
     /// to it failed it.
     func noteFailureAfterSending(of handle: EasyHandle, _ error: any Error) {
         // Without a reader the rest of a body proves nothing about the server.
-        guard handle.mayHaveBeenSent, !handle.isDiscarding, let failure = error as? TransferFailure else { return }
+        guard handle.sending.mayHaveBeenSent, !handle.body.isDiscarding, let failure = error as? TransferFailure else {
+            return
+        }
         switch failure.code {
         case .connectionLost, .protocolViolation: beginElsewhere(after: handle)
         case .timedOut:
             // A body on its way, in either direction, is slow and does not prove that the server is.
-            guard !handle.isHeadComplete, handle.phase != .sending || failure.phase == .send else { return }
+            guard !handle.head.isComplete, handle.progress.phase != .sending || failure.phase == .send else { return }
             beginElsewhere(after: handle)
         default: break
         }

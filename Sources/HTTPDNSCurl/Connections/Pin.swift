@@ -166,7 +166,7 @@ struct PinEntries {
             }
         }
         let dialled = proxy.endpoint ?? key.endpoint
-        // An entry cannot have an IPv6 address as its name; libcurl does not need one either (``EasyHandle/take(_:_:)``).
+        // An entry cannot have an IPv6 address as its name; libcurl does not need one either (``EasyOptions/take(_:_:for:)``).
         if !proxyName.hasPrefix("[") {
             add(proxyName, dialled)
         }

@@ -5,10 +5,17 @@
 protocol RacingAttempt: AnyObject {
     /// Whether it has a connection of its own.
     var hasOpenedConnection: Bool { get }
-    /// The index in the list; -1 when it is not there. Only ``PinAttempts`` changes it.
-    var attemptIndex: Int { get set }
-    /// Whether it is there among those with a connection of their own. Only ``PinAttempts`` changes it.
-    var isListedAsConnecting: Bool { get set }
+    var listing: AttemptListing { get set }
+}
+
+/// The position of an attempt in ``PinAttempts``, which alone changes it.
+struct AttemptListing {
+    /// The index in the list; -1 when it is not there.
+    fileprivate(set) var index = -1
+    /// Whether it is there among those with a connection of their own.
+    fileprivate(set) var isConnecting = false
+
+    var isListed: Bool { index >= 0 }
 }
 
 /// The racing attempts at one pin that have not passed the gate, and that no event at the pin has reached yet. Loop thread
@@ -24,21 +31,21 @@ struct PinAttempts<Attempt: RacingAttempt> {
     private var connecting: [Attempt] = []
 
     mutating func insert(_ handle: Attempt) {
-        guard handle.attemptIndex < 0 else { return }
-        handle.isListedAsConnecting = handle.hasOpenedConnection
-        if handle.isListedAsConnecting {
-            handle.attemptIndex = connecting.count
+        guard !handle.listing.isListed else { return }
+        handle.listing.isConnecting = handle.hasOpenedConnection
+        if handle.listing.isConnecting {
+            handle.listing.index = connecting.count
             connecting.append(handle)
         } else {
-            handle.attemptIndex = waiting.count
+            handle.listing.index = waiting.count
             waiting.append(handle)
         }
     }
 
     /// Removes an attempt; without effect if it is not listed.
     mutating func remove(_ handle: Attempt) {
-        guard handle.attemptIndex >= 0 else { return }
-        if handle.isListedAsConnecting {
+        guard handle.listing.isListed else { return }
+        if handle.listing.isConnecting {
             PinAttempts.remove(handle, from: &connecting)
         } else {
             PinAttempts.remove(handle, from: &waiting)
@@ -47,7 +54,7 @@ struct PinAttempts<Attempt: RacingAttempt> {
 
     /// Notes that an attempt has got a connection of its own.
     mutating func connects(_ handle: Attempt) {
-        guard handle.attemptIndex >= 0, !handle.isListedAsConnecting else { return }
+        guard handle.listing.isListed, !handle.listing.isConnecting else { return }
         remove(handle)
         insert(handle)
     }
@@ -60,7 +67,7 @@ struct PinAttempts<Attempt: RacingAttempt> {
 
     private static func take(from handles: inout [Attempt]) -> [Attempt] {
         if handles.isEmpty { return [] }
-        for handle in handles { handle.attemptIndex = -1 }
+        for handle in handles { handle.listing.index = -1 }
         defer { handles = [] }
         return handles
     }
@@ -68,9 +75,9 @@ struct PinAttempts<Attempt: RacingAttempt> {
     private static func remove(_ handle: Attempt, from handles: inout [Attempt]) {
         let last = handles.removeLast()
         if last !== handle {
-            handles[handle.attemptIndex] = last
-            last.attemptIndex = handle.attemptIndex
+            handles[handle.listing.index] = last
+            last.listing.index = handle.listing.index
         }
-        handle.attemptIndex = -1
+        handle.listing.index = -1
     }
 }

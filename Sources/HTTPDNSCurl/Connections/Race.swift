@@ -215,7 +215,7 @@ final class RaceRun {
     init(_ transfer: Transfer, sentBy handle: EasyHandle, to endpoint: HTTPDNSEndpoint) {
         self.transfer = transfer
         endpoints = [endpoint]
-        startedAt = handle.startedAt
+        startedAt = handle.progress.startedAt
         race = Race(count: 1)
         _ = race.begin()
         _ = race.passesGate(0)
@@ -251,7 +251,7 @@ final class RaceRun {
 
     /// Returns the failure for the caller when no attempt passed the gate: the most informative one, with all attempts.
     func verdict(at now: Int64) -> TransferFailure {
-        var verdict = failures.first ?? EasyHandle.lostRace
+        var verdict = failures.first ?? TransferEnding.lostRace
         for failure in failures.dropFirst() where failure.weight > verdict.weight { verdict = failure }
         verdict.attempts = trail
         verdict.elapsed = .nanoseconds(max(0, now - startedAt))

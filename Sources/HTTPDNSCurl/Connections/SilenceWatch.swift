@@ -3,11 +3,16 @@
 
 /// An object that knows its neighbors in a ``SilenceWatch``, so that it can be removed.
 protocol WatchMember: AnyObject {
+    var watch: WatchEntry<Self> { get set }
+}
+
+/// The position of a member in its ``SilenceWatch``, which alone changes it.
+struct WatchEntry<Member: AnyObject> {
     /// The time since which it is watched, in nanoseconds on the loop's clock; `Int64.max` when it is not.
-    var watchedSince: Int64 { get set }
+    fileprivate(set) var since = Int64.max
     /// The neighbors. They keep no reference: a member is removed before its last reference goes.
-    var previousWatched: Self? { get set }
-    var nextWatched: Self? { get set }
+    fileprivate unowned(unsafe) var previous: Member?
+    fileprivate unowned(unsafe) var next: Member?
 }
 
 /// The requests whose connection is checked when they have no response after an interval, the oldest first. A value type: it
@@ -32,7 +37,7 @@ struct SilenceWatch<Member: WatchMember> {
     /// The time at which a sleeping loop has to wake up; `Int64.max` without a request.
     var wakesAt: Int64 {
         guard let first else { return .max }
-        let (time, overflow) = first.watchedSince.addingReportingOverflow(interval + slack)
+        let (time, overflow) = first.watch.since.addingReportingOverflow(interval + slack)
         return overflow ? .max : time
     }
 
@@ -40,26 +45,26 @@ struct SilenceWatch<Member: WatchMember> {
     /// - Parameter now: At least as late as in the call before.
     mutating func insert(_ member: Member, at now: Int64) {
         remove(member)
-        member.watchedSince = now
-        member.previousWatched = last
-        if let last { last.nextWatched = member } else { first = member }
+        member.watch.since = now
+        member.watch.previous = last
+        if let last { last.watch.next = member } else { first = member }
         last = member
     }
 
     /// Ends the watch of a request; without effect if it is not watched.
     mutating func remove(_ member: Member) {
-        guard member.watchedSince < .max else { return }
-        member.watchedSince = .max
-        let (previous, next) = (member.previousWatched, member.nextWatched)
-        if let previous { previous.nextWatched = next } else { first = next }
-        if let next { next.previousWatched = previous } else { last = previous }
-        member.previousWatched = nil
-        member.nextWatched = nil
+        guard member.watch.since < .max else { return }
+        member.watch.since = .max
+        let (previous, next) = (member.watch.previous, member.watch.next)
+        if let previous { previous.watch.next = next } else { first = next }
+        if let next { next.watch.previous = previous } else { last = previous }
+        member.watch.previous = nil
+        member.watch.next = nil
     }
 
     /// Returns a request that is due, whose watch ends; `nil` when none is.
     mutating func popDue(at now: Int64) -> Member? {
-        guard let first, now - first.watchedSince >= interval else { return nil }
+        guard let first, now - first.watch.since >= interval else { return nil }
         remove(first)
         return first
     }

@@ -69,7 +69,7 @@ extension TransportLoop {
 
     private func letGo(of handles: [EasyHandle], at pin: Pin) {
         // The first of them may end others, whose handles then serve other attempts.
-        for handle in handles where handle.attemptIndex < 0 && handle.pin === pin {
+        for handle in handles where !handle.listing.isListed && handle.pin === pin {
             guard let run = handle.transfer?.race, run.race.winner == nil,
                 run.race.attempts[handle.raceIndex] == .running
             else { continue }
@@ -78,7 +78,7 @@ extension TransportLoop {
     }
 
     private func letGo(of handle: EasyHandle, in run: RaceRun) {
-        handle.delayedUntil = .max
+        handle.progress.delayedUntil = .max
         deadlines.move(handle, to: PhaseBound.next(for: handle, run.transfer.limits).deadline)
         follow(run.race.delayPassed(handle.raceIndex, hasConnection: handle.hasOpenedConnection), of: run)
     }
@@ -87,7 +87,7 @@ extension TransportLoop {
     func listWaiters(of run: RaceRun) {
         guard run.race.winner == nil else { return }
         for case let handle? in run.handles
-        where handle.attemptIndex < 0 && !handle.hasOpenedConnection && run.race.attempts[handle.raceIndex] == .running
+        where !handle.listing.isListed && !handle.hasOpenedConnection && run.race.attempts[handle.raceIndex] == .running
         {
             handle.pin?.attempts.insert(handle)
         }
@@ -96,10 +96,7 @@ extension TransportLoop {
     /// Moves the attempts that wait for connections to endpoints that failed in this turn (libcurl quirk "Waiters
     /// inherit a dead endpoint").
     func moveWaiters() {
-        while let pin = failedPins.popLast() {
-            pin.hasFailedAttempt = false
-            letGo(of: pin.attempts.takeWaiting(), at: pin)
-        }
+        while let pin = work.popFailed() { letGo(of: pin.attempts.takeWaiting(), at: pin) }
     }
 
     /// Handles the end of an attempt whose race has no winner, or that lost it.
@@ -112,7 +109,7 @@ extension TransportLoop {
         let index = handle.raceIndex
         run.handles[index] = nil
         // Late at the gate or removed: no verdict about the endpoint. The race may be open again by now.
-        guard run.race.winner == nil, !handle.hasLostRace, case .failure(let error) = result else {
+        guard run.race.winner == nil, !handle.ending.hasLostRace, case .failure(let error) = result else {
             takeOut(handle, isAdded: isAdded)
             return follow(run.race.takenOut(index), of: run)
         }
@@ -137,11 +134,7 @@ extension TransportLoop {
         }
         takeOut(handle, isAdded: isAdded)
         follow(run.race.failed(index), of: run)
-        if let pin, !pin.hasFailedAttempt {
-            pin.hasFailedAttempt = true
-            failedPins.append(pin)
-            pending.insert(.ends)
-        }
+        if let pin { work.add(failed: pin) }
     }
 
     /// Returns whether a request that may be sent twice continues after one of its sendings failed. Without a hedge the second
@@ -151,7 +144,7 @@ extension TransportLoop {
     }
 
     private func unfinished(_ handle: EasyHandle) -> TransferFailure {
-        let message = handle.mayHaveBeenSent ? "no answer in time" : "no connection in time"
+        let message = handle.sending.mayHaveBeenSent ? "no answer in time" : "no connection in time"
         var failure = TransferFailure(code: .timedOut, phase: handle.phaseOfFailure, message: message)
         failure.endpoint = handle.pin?.key.endpoint
         failure.elapsed = elapsed(handle)
@@ -175,7 +168,7 @@ extension TransportLoop {
     /// is removed here.
     func noteGatePassed(_ handle: EasyHandle) {
         guard let transfer = handle.transfer, let pin = handle.pin else { return }
-        if handle.attemptIndex >= 0 { pin.attempts.remove(handle) }
+        if handle.listing.isListed { pin.attempts.remove(handle) }
         let host = transfer.request.url.host
         if handle.hasOpenedConnection, let connection = handle.connection {
             if pin.key.isConnectedTo {
@@ -196,14 +189,13 @@ extension TransportLoop {
 
     func carry(_ run: RaceRun, by handle: EasyHandle, _ pin: Pin) {
         run.transfer.handle = handle
-        decidedRaces.append(run)
-        pending.insert(.ends)
+        work.add(decided: run)
         let (endpoint, origin, order) = (pin.key.endpoint, RaceOrigin(run.transfer), run.transfer.order)
         mailbox.endpoints.withLock { $0.carried(endpoint, origin, order) }
     }
 
     func stopLosers() {
-        while let run = decidedRaces.popLast() {
+        while let run = work.popDecided() {
             // The race was opened again before libcurl returned.
             guard let winner = run.race.winner else { continue }
             for index in run.handles.indices where index != winner {
@@ -220,7 +212,7 @@ extension TransportLoop {
 
     private func noteSuspect(_ handle: EasyHandle) {
         guard let key = handle.pin?.key, key.isConnectedTo else { return }
-        let inTLS = handle.phase == .securing
+        let inTLS = handle.progress.phase == .securing
         mailbox.endpoints.withLock { [time] in
             $0.suspected(key.endpoint, for: key.host, from: key.egressPath?.source, inTLS: inTLS, at: time)
         }
@@ -229,15 +221,15 @@ extension TransportLoop {
     func noteFailure(of handle: EasyHandle, _ error: any Error) {
         guard var failure = error as? TransferFailure else { return }
         // Reasons of this process and loop: the others may have what this one lacks, such as open connections.
-        if failure.code == .trustRootsMissing || TransferFailure.isLack(handle.socketError) {
+        if failure.code == .trustRootsMissing || TransferFailure.isLack(handle.findings.socketError) {
             mailbox.shared.loopFailed(mailbox.index, isStarted: true)
         }
         // The request was sent on the earlier connection.
-        if handle.isRedialed, handle.phase == .connecting || handle.phase == .securing {
+        if handle.sending.isRedialed, handle.progress.phase == .connecting || handle.progress.phase == .securing {
             failure.requestMayHaveBeenSent = false
         }
         guard failure.isAboutConnection, failure.phase != .queue,
-            failure.code != .lookupDenied, failure.code != .proxyRefused, handle.socketError == 0,
+            failure.code != .lookupDenied, failure.code != .proxyRefused, handle.findings.socketError == 0,
             let key = handle.pin?.key, key.isConnectedTo
         else { return }
         let random = configuration.random()
@@ -266,4 +258,192 @@ extension TransportLoop {
         if let own { failure.attempts.append(own) }
         return failure
     }
+}
+
+// Requests that were sent and have no response: checks of their connection, and second sendings.
+extension TransportLoop {
+    /// The maximum number of transfers that are sent once more at a time, as a fraction of all. When everything is slow,
+    /// sending everything again makes it slower.
+    private static let hedgeShare = 10
+    private static let leastHedges = 4
+    /// The maximum number of times that a request is sent, whatever happens to its connections.
+    private static let maximumSendings = 4
+
+    /// Notes that a request is sent. Its connection is checked while it has no response.
+    func watch(_ handle: EasyHandle) {
+        guard let transfer = handle.transfer else { return }
+        // A kept connection may be dead: packets to a vanished host are dropped silently. A new connection is alive, and may
+        // die during an upload.
+        if handle.hasOpenedConnection {
+            handle.progress.livenessCheckAt = moment(deadPathLimit(of: transfer), after: now)
+        } else {
+            lookAfterInterval(at: handle, of: transfer)
+        }
+        if let delay = transfer.hedgeAfter, transfer.hedges == 0 {
+            handle.progress.hedgesAt = (time + delay).nanoseconds
+        }
+    }
+
+    /// Checks the connection of a request after the interval of all, or after its own if that is shorter.
+    private func lookAfterInterval(at handle: EasyHandle, of transfer: Transfer) {
+        let interval = lookInterval(transfer)
+        guard interval < watched.interval else { return watched.insert(handle, at: now) }
+        handle.progress.livenessCheckAt = moment(.nanoseconds(interval), after: now)
+    }
+
+    /// Ends the checks of a request's connection.
+    func unwatch(_ handle: EasyHandle) {
+        handle.progress.livenessCheckAt = .max
+        watched.remove(handle)
+    }
+
+    /// Checks the connections of the requests that have been silent for the interval.
+    func lookAtSilent() {
+        while let handle = watched.popDue(at: now) {
+            handle.progress.livenessCheckAt = now
+            look(at: handle)
+        }
+    }
+
+    /// The time in which the end of a stream follows the last bytes of its response.
+    private static let streamEndDelay: Int64 = 100_000_000
+
+    func lookSoon(at handle: EasyHandle) {
+        handle.progress.livenessCheckAt = now + TransportLoop.streamEndDelay
+        deadlineMayBeEarlier(for: handle)
+    }
+
+    /// Checks why a request has no response, or why its response does not continue.
+    func look(at handle: EasyHandle) {
+        if handle.mayHaveMissedEnd { return finish(handle, result(of: handle, CURLE_OK)) }
+        if now >= handle.progress.livenessCheckAt, !isCarried(by: handle) { return }
+        // Its connection may have been abandoned meanwhile, and the transfer ended.
+        if handle.transfer != nil, handle.progress.phase != .receiving, now >= handle.progress.hedgesAt {
+            handle.progress.hedgesAt = .max
+            let transfers =
+                mailbox.shared.count > 1 ? max(handles.active.count, mailbox.shared.transfers) : handles.active.count
+            let limit = max(TransportLoop.leastHedges, transfers / TransportLoop.hedgeShare)
+            if mailbox.shared.hedgesRunning < limit, let transfer = handle.transfer {
+                // Counted before: a sending that cannot begin may end the transfer, which subtracts its count.
+                countHedges(of: transfer, 1)
+                if !sendAgain(handle) { countHedges(of: transfer, -1) }
+            }
+        }
+        guard let limits = handle.transfer?.limits else { return }
+        deadlines.move(handle, to: PhaseBound.next(for: handle, limits).deadline)
+    }
+
+    // MARK: dead paths
+
+    /// Checks the connection of a request. A slow server acknowledges received data; a vanished host does not. After the first
+    /// unanswered retransmission the connection is abandoned, and a request that may safely be sent twice is sent once more on
+    /// another one. Once nothing was acknowledged for the duration of the connect limit, the path is dead, and the transfer
+    /// ends.
+    /// - Returns: Whether the handle still has its transfer.
+    private func isCarried(by handle: EasyHandle) -> Bool {
+        unwatch(handle)
+        guard let transfer = handle.transfer, let pin = handle.pin, let connection = handle.connection,
+            let state = configuration.sendingState(connection.descriptor)
+        else { return true }
+        connection.note(state, sentAt: handle.sending.sentAt, at: now)
+        let since = connection.unansweredSince
+        guard since < .max else {
+            // While a body is sent, bytes may be in transit at any time; otherwise the kernel's probes are the next to detect a
+            // dead path.
+            let isSending = handle.progress.phase == .sending || state.hasUnacknowledged
+            if isSending {
+                lookAfterInterval(at: handle, of: transfer)
+            } else {
+                handle.progress.livenessCheckAt = moment(configuration.tcpKeepalive.idle, after: now)
+            }
+            return true
+        }
+        let limit = deadPathLimit(of: transfer)
+        let end = moment(limit, after: since)
+        if state.retransmissions > 0 || now >= end {
+            leaveSilent(pin)
+            if transfer.mayBeSentTwice, handle.progress.phase != .receiving, !handle.sending.isElsewhere {
+                handle.sending.isElsewhere = true
+                _ = sendAgain(handle)
+                guard handle.transfer === transfer else { return false }
+            }
+        }
+        guard now >= end, let limit else {
+            handle.progress.livenessCheckAt = end
+            return true
+        }
+        noteUnanswered(handle)
+        let message =
+            "the path is dead: nothing that was sent was acknowledged for \(Int64(limit.inSeconds * 1_000)) ms"
+        finish(handle, .failure(failure(.connectionLost, handle.phaseOfFailure, message, handle)))
+        return false
+    }
+
+    /// Returns the time in which a path must acknowledge something: the connect limit, or the shorter bound of the transport.
+    /// It is at least a second, which the kernel may need for the first retransmission.
+    private func deadPathLimit(of transfer: Transfer) -> Duration? {
+        guard let connect = transfer.limits.connect else {
+            return configuration.unacknowledgedLimit.map { max($0, .seconds(1)) }
+        }
+        return max(min(connect, configuration.unacknowledgedLimit ?? connect), .seconds(1))
+    }
+
+    /// Returns the interval in nanoseconds.
+    private func lookInterval(_ transfer: Transfer) -> Int64 {
+        // A path has at least a second, see below.
+        if watched.interval <= 1_000_000_000 { return watched.interval }
+        return min(watched.interval, (deadPathLimit(of: transfer) ?? .seconds(1)).wholeNanoseconds)
+    }
+
+    /// Returns the end of a duration; `Int64.max` without one.
+    func moment(_ duration: Duration?, after start: Int64) -> Int64 {
+        guard let duration else { return .max }
+        let (moment, overflow) = start.addingReportingOverflow(duration.wholeNanoseconds)
+        return overflow ? .max : moment
+    }
+
+    // MARK: sending once more
+
+    /// Sends a request once more in parallel: to its next endpoint, or to the same one when there is none.
+    /// - Returns: Whether it is sent.
+    private func sendAgain(_ handle: EasyHandle) -> Bool {
+        guard let transfer = handle.transfer, let endpoint = handle.pin?.key.endpoint else { return false }
+        let run: RaceRun
+        if let own = transfer.race {
+            run = own
+        } else {
+            run = RaceRun(transfer, sentBy: handle, to: endpoint)
+            transfer.race = run
+            handle.raceIndex = 0
+        }
+        guard run.race.sendings < TransportLoop.maximumSendings else { return false }
+        if !run.race.hasMore { run.tryAgain(at: endpoint) }
+        let step = run.race.hedge(besides: handle.raceIndex)
+        transfer.handle = nil
+        follow(step, of: run)
+        return true
+    }
+
+    /// Notes that a request's kept connection died without a byte of a response, and that another one is being made. libcurl
+    /// may call this. If the new connection does not succeed, the request's other endpoints are tried.
+    func noteRedial(_ handle: EasyHandle) {
+        if let run = handle.transfer?.race, let key = handle.pin?.key, run.race.redials(handle.raceIndex) {
+            run.transfer.handle = nil
+            handle.pin?.attempts.insert(handle)
+            listWaiters(of: run)
+            let standing = mailbox.endpoints.withLock { [time] in
+                $0.standing(of: key.endpoint, for: key.host, from: key.egressPath?.source, at: time)
+            }
+            // Another request has already found out that the endpoint does not respond.
+            handle.progress.delayedUntil = moment(standing == .healthy ? configuration.attemptDelay : .zero, after: now)
+        }
+        deadlineMayBeEarlier(for: handle)
+    }
+
+    private func countHedges(of transfer: Transfer, _ more: Int) {
+        if more != 0 { mailbox.shared.countHedges(more) }
+        transfer.hedges += more
+    }
+
+    func noteHedgesOver(_ transfer: Transfer) { countHedges(of: transfer, -transfer.hedges) }
 }

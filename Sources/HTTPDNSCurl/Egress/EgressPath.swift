@@ -150,22 +150,22 @@ package struct ProxyTrust: Hashable, Sendable {
     }
 
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing` or `trustUnsupported`.
-    func apply(to curl: UnsafeMutableRawPointer, _ options: inout OptionResults) throws(TransferFailure) {
+    func apply(_ options: inout EasyOptions) throws(TransferFailure) {
         try TLSBackend.check(nil)
         if settings.verification == .chainAndName {
             if let authorities {
-                authorities.apply(to: curl, path: CURLOPT_PROXY_CAINFO, bytes: CURLOPT_PROXY_CAINFO_BLOB, &options)
+                authorities.apply(path: CURLOPT_PROXY_CAINFO, bytes: CURLOPT_PROXY_CAINFO_BLOB, &options)
             } else {
-                options.set(CURLOPT_PROXY_CAINFO, try CertificateBundle.path(for: settings.roots), of: curl)
+                options.set(CURLOPT_PROXY_CAINFO, try CertificateBundle.path(for: settings.roots))
             }
         } else {
-            options.set(CURLOPT_PROXY_SSL_VERIFYPEER, 0, of: curl)
-            options.set(CURLOPT_PROXY_SSL_VERIFYHOST, 0, of: curl)
+            options.set(CURLOPT_PROXY_SSL_VERIFYPEER, 0)
+            options.set(CURLOPT_PROXY_SSL_VERIFYHOST, 0)
         }
-        options.set(CURLOPT_PROXY_CAPATH, nil, of: curl)
-        options.set(CURLOPT_PROXY_SSLVERSION, settings.versionOption, of: curl)
-        if let list = settings.ciphers.optionText { options.set(CURLOPT_PROXY_SSL_CIPHER_LIST, list, of: curl) }
-        if let list = settings.ciphersTLS13.optionText { options.set(CURLOPT_PROXY_TLS13_CIPHERS, list, of: curl) }
+        options.set(CURLOPT_PROXY_CAPATH, nil)
+        options.set(CURLOPT_PROXY_SSLVERSION, settings.versionOption)
+        if let list = settings.ciphers.optionText { options.set(CURLOPT_PROXY_SSL_CIPHER_LIST, list) }
+        if let list = settings.ciphersTLS13.optionText { options.set(CURLOPT_PROXY_TLS13_CIPHERS, list) }
     }
 }
 

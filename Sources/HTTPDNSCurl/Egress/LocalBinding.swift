@@ -5,36 +5,28 @@ internal import CHTTPDNSCurl
 internal import Glibc
 internal import HTTPDNSPrimitives
 
-extension EasyHandle {
-    /// Binds a new socket to the local address that its transfer requires.
-    ///
-    /// libcurl quirk: A local address is looked up (7.88.1). CURLOPT_INTERFACE looks an address up like a name, so the socket
-    /// callback binds the socket. Tests: LocalWayTests.
-    /// - Returns: Whether the socket can be used.
-    func bind(_ descriptor: Int32, family: Int32) -> Bool {
-        guard case .address(let address) = pin?.key.egressPath?.source, family == AF_INET || family == AF_INET6 else {
-            return true
-        }
+extension HTTPDNSTransfer.LocalSource {
+    /// Binds a new socket to the local address, if it is one. libcurl's own option would look the address up like a name.
+    /// - Returns: The system's error number and the failure of the transfer; `nil` when the socket can be used.
+    func bind(_ descriptor: Int32, family: Int32) -> (number: Int32, failure: TransferFailure)? {
+        guard case .address(let address) = self, family == AF_INET || family == AF_INET6 else { return nil }
         guard (family == AF_INET) == (address.family == .v4) else {
             // Other endpoints may have the right family.
-            socketError = EAFNOSUPPORT
-            failure = TransferFailure(
+            let failure = TransferFailure(
                 code: .connectFailed,
                 phase: .connect,
                 message: "the endpoint is of another family than the local address \(address)"
             )
-            return false
+            return (EAFNOSUPPORT, failure)
         }
         let number = bindSocket(descriptor, to: address)
-        guard number != 0 else { return true }
-        socketError = number
-        failure = EasyHandle.unusable(.address(address), systemErrorText(number))
-        return false
+        return number == 0 ? nil : (number, unusable(systemErrorText(number)))
     }
 
-    static func unusable(_ source: HTTPDNSTransfer.LocalSource, _ reason: String) -> TransferFailure {
+    /// Returns the failure of a transfer that the source cannot be used for.
+    func unusable(_ reason: String) -> TransferFailure {
         let what =
-            switch source {
+            switch self {
             case .interface(let name): "the network interface \(name.escaped(limit: 40))"
             case .address(let address): "the local address \(address)"
             }

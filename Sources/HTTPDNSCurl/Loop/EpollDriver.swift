@@ -213,23 +213,6 @@ final class EpollDriver {
     }
 }
 
-extension TransportLoop {
-    /// Ends the transfers whose sockets the kernel does not watch. No event would wake the loop for them.
-    /// - Returns: Whether there were any.
-    func endUnwatched() -> Bool {
-        guard let unwatched = driver?.takeUnwatched(), !unwatched.isEmpty else { return false }
-        for (descriptor, error) in unwatched {
-            guard let connection = pins.connection(descriptor) else { continue }
-            while let handle = connection.carried.first {
-                var failure = TransferFailure.notWatched(error)
-                failure.phase = handle.phaseOfFailure
-                finish(handle, .failure(completed(failure, handle)))
-            }
-        }
-        return true
-    }
-}
-
 /// The conversion of waits to whole milliseconds, rounded up so that a deadline has passed when the wait ends.
 enum Milliseconds {
     static func roundedUp(_ nanoseconds: Int64) -> Int32 {

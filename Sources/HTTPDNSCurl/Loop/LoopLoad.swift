@@ -100,23 +100,3 @@ final class LoopLoad: Sendable {
         idle.store(max(0, connections - transfers), ordering: .relaxed)
     }
 }
-
-// The measurement and publication of a loop's activity. With a single loop nothing is measured.
-extension TransportLoop {
-    /// Notes that the loop is about to wait.
-    func noteSleep() {
-        guard meter != nil else { return }
-        meter?.sleeps(at: SystemTimeSource().now().nanoseconds)
-        publishTransfers()
-    }
-
-    /// Publishes the share of the time that the loop works, once in each window.
-    func publishWork() {
-        guard let percent = meter?.wakes(at: now) else { return }
-        mailbox.load.measured(percent, at: now)
-    }
-
-    func publishTransfers() {
-        mailbox.load.publish(transfers: active.count, connections: pins.connectionCount)
-    }
-}

@@ -3,22 +3,8 @@
 
 internal import HTTPDNSPrimitives
 
-// The work of a turn that is marked, and the work that has a time.
+// The work that has a time.
 extension TransportLoop {
-    /// The work that libcurl's callbacks and jobs have left for the loop's next steps.
-    struct PendingWork: OptionSet {
-        let rawValue: UInt8
-
-        /// Transfers that libcurl may have ended, decided races, or failed attempts.
-        static let ends = PendingWork(rawValue: 1)
-        /// Received data.
-        static let readable = PendingWork(rawValue: 2)
-        /// Callers to resume.
-        static let resumptions = PendingWork(rawValue: 4)
-        /// Responses that began while their stream had nothing to send.
-        static let earlyAnswers = PendingWork(rawValue: 8)
-    }
-
     /// Performs the steps that have a time.
     func doTimedWork() {
         expire()
@@ -29,8 +15,8 @@ extension TransportLoop {
 
     /// The time at which the first of them is due; `Int64.max` when none is.
     var nextTimedWork: Int64 {
-        let first = min(deadlines.firstKey, watched.wakesAt, sweepAt, uncounted.nextAt)
-        return min(first, isDraining ? drainDeadline : probing?.nextAt ?? .max)
+        let first = min(deadlines.firstKey, watched.wakesAt, sweep.at, uncounted.nextAt)
+        return min(first, drainsUntil ?? probing?.nextAt ?? .max)
     }
 }
 
@@ -67,7 +53,7 @@ extension TransportLoop {
                 }
             }
         }
-        if !failedPins.isEmpty { moveWaiters() }
+        moveWaiters()
     }
 
     func bound(of handle: EasyHandle) -> PhaseBound {
@@ -76,14 +62,14 @@ extension TransportLoop {
     }
 
     func timeout(of handle: EasyHandle, _ bound: PhaseBound) -> TransferFailure {
-        let limit = bound.limit ?? .nanoseconds(bound.deadline - handle.startedAt)
+        let limit = bound.limit ?? .nanoseconds(bound.deadline - handle.progress.startedAt)
         var failure = failure(.timedOut, bound.phase, bound.message(limit: limit), handle)
         failure.limit = limit
         if bound.phase == .total || bound.phase == .head { failure.reached = handle.phaseOfFailure }
         return failure
     }
 
-    func elapsed(_ handle: EasyHandle) -> Duration { .nanoseconds(max(0, now - handle.startedAt)) }
+    func elapsed(_ handle: EasyHandle) -> Duration { .nanoseconds(max(0, now - handle.progress.startedAt)) }
 
     func failure(
         _ code: TransferFailure.Code,
@@ -145,41 +131,41 @@ struct PhaseBound {
             guard deadline < bound.deadline else { return }
             bound = PhaseBound(deadline: deadline, phase: phase, limit: nil, consequence: consequence)
         }
-        switch handle.phase {
+        switch handle.progress.phase {
         case .connecting:
             considerHead()
             consider(.connect, limits.connect, since: handle.connectingSince)
-            consider(.triesNext, .connect, at: handle.delayedUntil)
+            consider(.triesNext, .connect, at: handle.progress.delayedUntil)
         case .securing:
             considerHead()
-            consider(.tls, limits.tls, since: handle.activeAt)
-            consider(.triesNext, .tls, at: handle.delayedUntil)
+            consider(.tls, limits.tls, since: handle.progress.activeAt)
+            consider(.triesNext, .tls, at: handle.progress.delayedUntil)
         case .sending:
             if limits.headAfterBody == nil { considerHead() }
             // A stream without data is the caller's own pause, not the connection's.
-            if !handle.isSendingPaused { consider(.send, limits.idle, since: handle.activeAt) }
-            consider(.looks, .send, at: min(handle.livenessCheckAt, handle.hedgesAt))
+            if !handle.sending.isPaused { consider(.send, limits.idle, since: handle.progress.activeAt) }
+            consider(.looks, .send, at: min(handle.progress.livenessCheckAt, handle.progress.hedgesAt))
         case .awaitingHead:
             if let limit = limits.headAfterBody {
-                consider(.head, limit, since: handle.activeAt)
+                consider(.head, limit, since: handle.progress.activeAt)
             } else {
                 considerHead()
             }
-            consider(.firstByte, limits.firstByte, since: handle.activeAt)
-            consider(.looks, .firstByte, at: min(handle.livenessCheckAt, handle.hedgesAt))
+            consider(.firstByte, limits.firstByte, since: handle.progress.activeAt)
+            consider(.looks, .firstByte, at: min(handle.progress.livenessCheckAt, handle.progress.hedgesAt))
         case .receiving:
-            if !handle.isHeadComplete {
+            if !handle.head.isComplete {
                 if let limit = limits.headAfterBody {
                     // The rest of the request may still have to be sent.
-                    if handle.bodySentAt < .max { consider(.head, limit, since: handle.bodySentAt) }
+                    if handle.sending.bodySentAt < .max { consider(.head, limit, since: handle.sending.bodySentAt) }
                 } else {
                     considerHead()
                 }
             }
             // While the caller does not read, nothing can arrive.
-            if !handle.isReadingPaused { consider(.body, limits.idle, since: handle.activeAt) }
-            consider(.looks, .body, at: handle.livenessCheckAt)
-            consider(.stopsDiscarding, .body, at: handle.discardsUntil)
+            if !handle.body.isPaused { consider(.body, limits.idle, since: handle.progress.activeAt) }
+            consider(.looks, .body, at: handle.progress.livenessCheckAt)
+            consider(.stopsDiscarding, .body, at: handle.body.discardsUntil)
         }
         return bound
     }

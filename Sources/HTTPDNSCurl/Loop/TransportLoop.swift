@@ -7,11 +7,8 @@ internal import HTTPDNSPrimitives
 /// The loop, which alone owns a multi handle. It lives, with everything that it holds, only on its own thread.
 ///
 /// A turn: take jobs, let libcurl act, collect finished transfers, end those whose deadline has passed, deliver received
-/// data, sleep. A step without work costs one test: its work is marked in ``pending``, or has a time.
+/// data, sleep. A step without work costs one test: its work is marked in ``work``, or has a time.
 final class TransportLoop {
-    /// The maximum number of easy handles that are kept for later transfers; one costs 5 KiB.
-    private static let maximumSpareHandles = 256
-
     /// Sets up libcurl, once in a process and before its first use.
     private static let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
@@ -32,42 +29,25 @@ final class TransportLoop {
     /// access them, and no callback of libcurl enters one during its change. The check at run time costs more than the change.
     @exclusivity(unchecked) private(set) var driver: EpollDriver?
     @exclusivity(unchecked) private var jobs: [LoopJob] = []
-    @exclusivity(unchecked) var pending = PendingWork()
-    /// The time at which the first of the steps that have a time is due, as of the last wait.
-    @exclusivity(unchecked) private var timedWorkAt = Int64.min
+    @exclusivity(unchecked) var work = LoopWork()
+    @exclusivity(unchecked) private var callers = CallerResumptions()
+    @exclusivity(unchecked) var handles = LoopHandles()
     @exclusivity(unchecked) var pins: PinTable
     @exclusivity(unchecked) var deadlines = DeadlineHeap<EasyHandle>()
     /// The requests on kept connections that are checked once they have been silent for the delay of a race.
     @exclusivity(unchecked) var watched: SilenceWatch<EasyHandle>
-    @exclusivity(unchecked) var spares: [EasyHandle] = []
-    @exclusivity(unchecked) private var readable: [EasyHandle] = []
-    /// Handles whose response began while their stream had nothing to send.
-    @exclusivity(unchecked) var answeredEarly: [EasyHandle] = []
-    @exclusivity(unchecked) private var resumptions: [ResponseState.Action] = []
-    /// The resumptions of callers that need no thread of the runtime.
-    @exclusivity(unchecked) private var ownResumptions: [ResponseState.Action] = []
-    /// The handles that libcurl has; it holds only pointers to them.
-    @exclusivity(unchecked) var active: [EasyHandle] = []
-    /// Pins with transfers that wait for a stream.
-    @exclusivity(unchecked) var crowded: [Pin] = []
-    /// Pins at which attempts failed in this turn, see ``moveWaiters()``.
-    @exclusivity(unchecked) var failedPins: [Pin] = []
-    /// Races whose winner libcurl has just let through; their other attempts are removed once libcurl returns.
-    @exclusivity(unchecked) var decidedRaces: [RaceRun] = []
     /// The schedule of connections without a request; `nil` for none.
     let probing: SharedProbeSchedule?
     /// The measurement of the loop's work; `nil` with a single loop.
     var meter: LoopMeter?
     var routeProbe: RouteProbe
-    /// The transfer that makes libcurl check its idle connections.
-    var sweeper: IdleConnectionReaper?
-    /// The time of the next sweep; `Int64.max` when there is nothing to check.
-    var sweepAt = Int64.max
+    var sweep = IdleSweep()
     var uncounted = UncountedConnections()
     /// The line with the content codings that are decoded, which the header lists of transfers end with; freed with the loop.
     let acceptedCodings: UnsafeMutablePointer<curl_slist>?
-    private(set) var isDraining = false
-    private(set) var drainDeadline = Int64.max
+    /// The time until which the loop finishes its transfers before it ends; `nil` before it is asked to end.
+    private(set) var drainsUntil: Int64?
+    var isDraining: Bool { drainsUntil != nil }
     /// Whether a connection may serve a second transfer. In libcurl's own limit 0 means unlimited.
     var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
     /// The trust material and client certificate of the loop's connections; read once.
@@ -149,37 +129,37 @@ final class TransportLoop {
     private func run() {
         while let driver {
             takeJobs()
-            if pending.contains(.earlyAnswers) { resumeAnsweredEarly() }
-            if driver.act(now: now) { pending.insert(.ends) }
-            if pending.contains(.ends) { collectFinished() }
-            if now >= timedWorkAt { doTimedWork() }
-            if !pending.isEmpty { deliver() }
-            if !crowded.isEmpty { admitWaiting() }
-            if isDraining, active.isEmpty || now >= drainDeadline { return }
+            if work.kinds.contains(.earlyAnswers) { resumeAnsweredEarly() }
+            if driver.act(now: now) { work.kinds.insert(.ends) }
+            if work.kinds.contains(.ends) { collectFinished() }
+            if now >= work.timedAt { doTimedWork() }
+            if !work.kinds.isEmpty { deliver() }
+            if !work.crowded.isEmpty { admitWaiting() }
+            if let drainsUntil, handles.active.isEmpty || now >= drainsUntil { return }
             if driver.hasUnwatched, endUnwatched() { continue }
-            timedWorkAt = nextTimedWork
+            work.timedAt = nextTimedWork
             // Transfers that got room may have ended, and their callers wait.
-            let isIdle = mailbox.fallAsleep() && pending.isEmpty
+            let isIdle = mailbox.fallAsleep() && work.kinds.isEmpty
             if isIdle { noteSleep() }
-            driver.wait(until: isIdle ? timedWorkAt : now, now: now)
+            driver.wait(until: isIdle ? work.timedAt : now, now: now)
             // From here on new jobs are found without the waker.
             mailbox.wakeUp()
             publishWork()
-            if driver.actOnEvents() { pending.insert(.ends) }
+            if driver.actOnEvents() { work.kinds.insert(.ends) }
             // Received data goes to its caller before new work begins.
-            if !pending.isEmpty { deliver() }
+            if !work.kinds.isEmpty { deliver() }
         }
     }
 
     /// Collects what has ended, and gives callers what has arrived for them.
     private func deliver() {
-        if pending.contains(.ends) { collectFinished() }
-        if pending.contains(.readable) { deliverReadable() }
-        if pending.contains(.resumptions) { resumeCallers() }
+        if work.kinds.contains(.ends) { collectFinished() }
+        if work.kinds.contains(.readable) { deliverReadable() }
+        if work.kinds.contains(.resumptions) { resumeCallers() }
     }
 
     private func end() {
-        while let handle = active.last {
+        while let handle = handles.active.last {
             finish(
                 handle,
                 .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle))
@@ -188,8 +168,8 @@ final class TransportLoop {
         deliverReadable()
         resumeCallers()
         driver?.detach()
-        spares.removeAll()
-        sweeper?.stop(multi)
+        handles.removeSpares()
+        sweep.stop(multi)
         curl_multi_cleanup(multi)
         pins.closeAll()
         mailbox.load.publish(transfers: 0, connections: 0)
@@ -219,9 +199,8 @@ final class TransportLoop {
             case .retire(let host):
                 retireConnections(of: host)
             case .drain(let deadline):
-                isDraining = true
+                drainsUntil = min(drainsUntil ?? .max, deadline?.nanoseconds ?? .max)
                 endProbes()
-                drainDeadline = min(drainDeadline, deadline?.nanoseconds ?? .max)
             }
         }
         jobs.removeAll(keepingCapacity: true)
@@ -252,25 +231,22 @@ final class TransportLoop {
 
     /// Gives a transfer's attempt at one endpoint to libcurl. Its end comes through ``finish(_:_:isAdded:)``.
     func begin(_ transfer: Transfer, at endpoint: HTTPDNSEndpoint, _ run: RaceRun?, index: Int) {
-        guard let handle = spares.popLast() ?? EasyHandle(loop: self) else {
+        guard let handle = handles.take(for: self) else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
             if let run { return end(run, .failure(failure)) }
             return resumeLater(transfer.deliver(end: .failure(failure)))
         }
         let pin = pins.acquire(key(of: transfer, at: endpoint), for: transfer.request.url.scheme, at: now)
         let removals = pins.takeRemovals()
-        handle.startedAt = now
-        handle.dialedAt = now
-        handle.activeAt = now
+        handle.progress.start(at: now)
         if let run {
             handle.raceIndex = index
-            handle.delayedUntil = moment(configuration.attemptDelay, after: now)
+            handle.progress.delayedUntil = moment(configuration.attemptDelay, after: now)
             run.handles[index] = handle
         } else {
             transfer.handle = handle
         }
-        handle.activeIndex = active.count
-        active.append(handle)
+        handles.insert(handle)
         do {
             try handle.prepare(transfer, pin: pin, removals: removals)
         } catch {
@@ -291,37 +267,35 @@ final class TransportLoop {
     // MARK: results
 
     func collectFinished() {
-        if !decidedRaces.isEmpty { stopLosers() }
+        stopLosers()
         var code = CURLE_OK
         while let curl = ccurl_next_finished(multi, &code) {
             var pointer: UnsafeMutableRawPointer?
             _ = ccurl_get_pointer(curl, CURLINFO_PRIVATE, &pointer)
             guard let pointer else {
-                sweeper?.stop(multi)
+                sweep.stop(multi)
                 continue
             }
             let handle = Unmanaged<EasyHandle>.fromOpaque(pointer).takeUnretainedValue()
-            if code != CURLE_OK || !handle.isHeadComplete, beginAgain(handle, after: code) { continue }
+            if code != CURLE_OK || !handle.head.isComplete, beginAgain(handle, after: code) { continue }
             finish(handle, result(of: handle, code))
         }
-        if !failedPins.isEmpty { moveWaiters() }
-        if decidedRaces.isEmpty { pending.remove(.ends) }
+        moveWaiters()
+        work.endsAreCollected()
     }
 
     func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
-        if handle.hasFailed, let failure = handle.failure { return .failure(completed(failure, handle)) }
+        if handle.ending.hasFailed, let failure = handle.ending.failure { return .failure(completed(failure, handle)) }
         guard code == CURLE_OK || handle.isWholeResponse(endedBy: code) else {
             return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
         }
-        if handle.isCutOff {
-            // The code of libcurl 8 (libcurl quirk "Truncated TLS bodies pass").
+        if handle.body.isCutOff {
+            // The code of libcurl 8.
             return .failure(withTrail(handle.failure(for: CURLE_RECV_ERROR, elapsed: elapsed(handle)), handle))
         }
-        guard handle.isHeadComplete else {
-            // libcurl quirk: Success without a head (7.88.1). While another request of the connection is repeated, libcurl ends
-            // a transfer with `CURLE_OK` without a head (`bits.retry`). It counts as `CURLE_GOT_NOTHING`.
-            // Tests: DeadHTTP2ConnectionTests.
-            if handle.stream != nil {
+        guard handle.head.isComplete else {
+            // Not CURLE_GOT_NOTHING while another request of the connection is being repeated (7.88.1: `bits.retry`).
+            if handle.sending.stream != nil {
                 let failure = handle.failure(for: CURLE_GOT_NOTHING, elapsed: elapsed(handle))
                 return .failure(withTrail(failure, handle))
             }
@@ -341,8 +315,8 @@ final class TransportLoop {
             return attemptEnded(handle, of: run, result, isAdded: isAdded)
         }
         if handle.raceIndex < 0, case .failure(let error) = result { noteFailure(of: handle, error) }
-        if case .success = result { handle.isSuccess = true }
-        if handle.transfer?.notes != nil, isAdded, !handle.waitsForStream { handle.noteFacts() }
+        if case .success = result { handle.ending.isSuccess = true }
+        if handle.transfer?.notes != nil, isAdded, !handle.streamTurn.isWaiting { handle.noteFacts() }
         deliver(handle, end: result)
         if let transfer = handle.transfer { noteHedgesOver(transfer) }
         handle.transfer?.race = nil
@@ -352,17 +326,17 @@ final class TransportLoop {
     /// Removes a handle from libcurl, and clears all state of its transfer.
     func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
         // A handle that libcurl never had still tells of its last transfer.
-        if handle.transfer?.notes != nil, isAdded, !handle.waitsForStream { handle.noteFacts() }
-        if handle.countsKeepAlive { handle.noteKeepAlive() }
-        // libcurl would close the connection (libcurl quirk "Connect-only connections are private").
-        if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
-        if handle.waitsForStream {
+        if handle.transfer?.notes != nil, isAdded, !handle.streamTurn.isWaiting { handle.noteFacts() }
+        if handle.head.countsKeepAlive { handle.noteKeepAlive() }
+        // libcurl closes the connection of a transfer that is removed while it is marked as connect-only.
+        if handle.options.onlyConnects { handle.options.set(CURLOPT_CONNECT_ONLY, 0) }
+        if handle.streamTurn.isWaiting {
             handle.pin?.streams.remove(handle)
         } else if isAdded {
-            if CurlLibrary.looksForLastConnection, handle.isSuccess, handle.isSentOverHTTP1,
+            if CurlLibrary.looksForLastConnection, handle.ending.isSuccess, handle.sending.isOverHTTP1,
                 pins.connectionCount > EmptyConnectionPool.minimumConnections
             {
-                handle.forgetConnection()
+                handle.sessions.forgetConnection(of: handle.curl, noConnections)
             }
             curl_multi_remove_handle(multi, handle.curl)
         }
@@ -372,36 +346,25 @@ final class TransportLoop {
         watched.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
         if let pin = handle.pin {
-            if handle.attemptIndex >= 0 { pin.attempts.remove(handle) }
-            if handle.isHeadComplete { pin.hadLongBody = handle.bodyBytes >= EasyHandle.longBody }
+            if handle.listing.isListed { pin.attempts.remove(handle) }
+            if handle.head.isComplete { pin.hadLongBody = handle.body.count >= EasyHandle.longBody }
             shut(pins.release(pin))
         }
         // Checked first, because a target is large and nearly no transfer has one.
         if handle.transfer?.isProbe == true, let target = handle.probe { probing?.ended(target) }
-        removeFromActive(handle)
-        let isSpare = !handle.spoilsNext && spares.count < TransportLoop.maximumSpareHandles
+        handles.remove(handle)
+        let isSpare = !handle.spoilsNext
         handle.reset()
-        if isSpare { spares.append(handle) }
-    }
-
-    private func removeFromActive(_ handle: EasyHandle) {
-        let last = active.removeLast()
-        if last !== handle {
-            active[handle.activeIndex] = last
-            last.activeIndex = handle.activeIndex
-        }
-        handle.activeIndex = -1
+        if isSpare { handles.keep(handle) }
     }
 
     /// Delivers a handle's result, if the transfer belongs to that handle: another handle's data is not delivered.
     private func deliver(_ handle: EasyHandle, end: Result<TransferSummary, any Error>?) {
         guard let transfer = handle.transfer, transfer.handle === handle else { return }
         // A body that was dropped unread has not arrived whole, even when its rest was read.
-        let end = end != nil && handle.isDiscarding ? .failure(CancellationError()) : end
+        let end = end != nil && handle.body.isDiscarding ? .failure(CancellationError()) : end
         var head: RawHead?
-        if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint,
-            let received = handle.takeReceivedHead()
-        {
+        if let endpoint = handle.pin?.key.endpoint, let received = handle.head.take() {
             // This comes first, because it also reads the number of connections.
             let timings = (try? end?.get())?.timings ?? handle.timings(isComplete: end != nil)
             head = RawHead(
@@ -409,69 +372,37 @@ final class TransportLoop {
                 version: received.version,
                 endpoint: endpoint,
                 failedAttempts: transfer.race?.trail ?? [],
-                reusedConnection: handle.connects == 0,
+                reusedConnection: handle.findings.connects == 0,
                 hedges: transfer.hedges,
                 peerCertificates: configuration.keepsPeerCertificates ? handle.connection?.chain ?? [] : [],
                 tls: handle.connection?.tls,
                 timings: timings
             )
-            handle.isHeadDelivered = true
             if transfer.notes != nil { handle.noteFacts() }
             handle.noteVersionOfHead()
-            if let status = handle.status { noteStatus(status, of: handle) }
+            if let status = handle.head.status { noteStatus(status, of: handle) }
         }
-        let (chunks, chunk) = (handle.chunks, handle.chunk)
-        handle.chunks = []
-        handle.chunk = []
-        handle.unreadBytes += handle.pendingBytes
-        if handle.pendingBytes > 0 { handle.lastTurnBytes = handle.pendingBytes }
-        handle.pendingBytes = 0
-        if end != nil, let trailers = handle.trailers {
+        let chunks = handle.body.takeChunks()
+        if end != nil, let trailers = handle.head.trailers {
             transfer.response.withLock { $0.note(TransferTrailers(trailers)) }
         }
-        resumeLater(transfer.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end))
+        resumeLater(transfer.deliver(head: head, chunks: chunks.full, lastChunk: chunks.last, end: end))
         if end == nil { handle.pauseBeforeNextRead() }
     }
 
     /// Queues a resumption: callers are resumed together at the end of a turn.
     func resumeLater(_ action: ResponseState.Action) {
-        switch action.place {
-        case .ofItsOwn: ownResumptions.append(action)
-        case .anyThread:
-            if case .none = action { return }
-            resumptions.append(action)
-        }
-        pending.insert(.resumptions)
+        if callers.append(action) { work.kinds.insert(.resumptions) }
     }
 
-    /// Resumes the queued callers; several are resumed by a task. Each resumption may wake a worker thread of the runtime,
-    /// which runs out of work before the next one arrives. From this thread that cost a thread switch in both directions for
-    /// every two requests. The task's priority puts it before the workers' other jobs.
     private func resumeCallers() {
-        pending.remove(.resumptions)
-        for action in ownResumptions { action.run() }
-        ownResumptions.removeAll(keepingCapacity: true)
-        guard resumptions.count > 1 else {
-            for action in resumptions { action.run() }
-            return resumptions.removeAll(keepingCapacity: true)
-        }
-        let batch = resumptions
-        resumptions = []
-        resumptions.reserveCapacity(batch.count)
-        Task(priority: .high) { for action in batch { action.run() } }
-    }
-
-    /// Notes that data arrived for a transfer; it is delivered once libcurl returns.
-    func markReadable(_ handle: EasyHandle) {
-        guard !handle.isReadable else { return }
-        handle.isReadable = true
-        readable.append(handle)
-        pending.insert(.readable)
+        work.kinds.remove(.resumptions)
+        callers.run()
     }
 
     private func deliverReadable() {
-        pending.remove(.readable)
-        for handle in readable where handle.isReadable {
+        work.kinds.remove(.readable)
+        for handle in work.readable where handle.isReadable {
             handle.isReadable = false
             if handle.isAnsweredWhole {
                 finish(handle, result(of: handle, CURLE_OK))
@@ -480,6 +411,98 @@ final class TransportLoop {
                 deliver(handle, end: nil)
             }
         }
-        readable.removeAll(keepingCapacity: true)
+        work.clearReadable()
+    }
+
+    // MARK: response bodies that are dropped unread
+
+    // Over HTTP/2 their stream is reset. An HTTP/1.1 connection can carry another request only after the last byte, so a short
+    // rest is read and dropped.
+
+    /// The maximum number of bytes that are read: one read of libcurl (CURL_MAX_WRITE_SIZE). A longer rest takes more time than a
+    /// new connection.
+    static let maximumDiscardedBytes = EasyHandle.fullPiece
+
+    /// Ends the transfer of a response whose body nobody will read.
+    func endUnread(_ transfer: Transfer) {
+        guard let handle = transfer.handle, !isDraining, handle.hasShortRest else { return cancel(transfer) }
+        // Its connection permit stays: the connection cannot carry another request yet.
+        handle.body.discard(until: moment(configuration.discardTime, after: now))
+        deadlineMayBeEarlier(for: handle)
+        // This may end the transfer.
+        resumeReading(handle)
+    }
+
+    // MARK: transfers whose reader, or the source of whose request, was slower than the network
+
+    func resumeReading(_ handle: EasyHandle) {
+        guard handle.body.isPaused else { return }
+        handle.body.resume()
+        unpause(handle)
+    }
+
+    func resumeSending(_ handle: EasyHandle) {
+        guard handle.sending.isPaused else { return }
+        handle.sending.isPaused = false
+        unpause(handle)
+    }
+
+    /// Resumes sending after an early response. After an error status libcurl discards the rest of the request, but it never
+    /// ends a transfer whose sending is paused (7.88.1). The sending side is resumed, and pauses again if it has nothing.
+    func resumeAnsweredEarly() {
+        work.kinds.remove(.earlyAnswers)
+        while let handle = work.popAnsweredEarly() { resumeSending(handle) }
+    }
+
+    /// Resumes both directions: curl_easy_pause sets them together, and may call back before it returns.
+    private func unpause(_ handle: EasyHandle) {
+        handle.progress.activeAt = now
+        deadlineMayBeEarlier(for: handle)
+        var directions: Int32 = 0
+        if handle.body.isPaused { directions |= CURLPAUSE_RECV }
+        if handle.sending.isPaused { directions |= CURLPAUSE_SEND }
+        handle.body.isTakingKept = !handle.body.isPaused
+        let code = curl_easy_pause(handle.curl, directions)
+        handle.body.isTakingKept = false
+        // This call delivers the data that libcurl had kept back. If that fails, libcurl does not continue the transfer.
+        if handle.ending.hasFailed || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
+            finish(handle, result(of: handle, code))
+        }
+    }
+
+    // MARK: sockets that the kernel does not watch
+
+    /// Ends the transfers whose sockets the kernel does not watch. No event would wake the loop for them.
+    /// - Returns: Whether there were any.
+    func endUnwatched() -> Bool {
+        guard let unwatched = driver?.takeUnwatched(), !unwatched.isEmpty else { return false }
+        for (descriptor, error) in unwatched {
+            guard let connection = pins.connection(descriptor) else { continue }
+            while let handle = connection.carried.first {
+                var failure = TransferFailure.notWatched(error)
+                failure.phase = handle.phaseOfFailure
+                finish(handle, .failure(completed(failure, handle)))
+            }
+        }
+        return true
+    }
+
+    // MARK: the measurement of the loop's activity; with a single loop nothing is measured
+
+    /// Notes that the loop is about to wait.
+    func noteSleep() {
+        guard meter != nil else { return }
+        meter?.sleeps(at: SystemTimeSource().now().nanoseconds)
+        publishTransfers()
+    }
+
+    /// Publishes the share of the time that the loop works, once in each window.
+    func publishWork() {
+        guard let percent = meter?.wakes(at: now) else { return }
+        mailbox.load.measured(percent, at: now)
+    }
+
+    func publishTransfers() {
+        mailbox.load.publish(transfers: handles.active.count, connections: pins.connectionCount)
     }
 }

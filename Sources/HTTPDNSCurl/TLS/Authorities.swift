@@ -84,19 +84,18 @@ final class Authorities: @unchecked Sendable {
 
     /// Sets the authorities of a handle, which must not outlive this copy.
     func apply(
-        to curl: UnsafeMutableRawPointer,
         path: CURLoption,
         bytes option: CURLoption,
-        _ options: inout OptionResults
+        _ options: inout EasyOptions
     ) {
         let name = "/proc/self/fd/\(descriptor)"
         if descriptor >= 0, access(name, R_OK) == 0 {
-            options.set(path, name, of: curl)
+            options.set(path, name)
         } else {
-            options.set(option, bytes, of: curl)
+            options.set(option, bytes)
         }
         // The content never changes.
-        options.set(CURLOPT_CA_CACHE_TIMEOUT, -1, of: curl)
+        options.set(CURLOPT_CA_CACHE_TIMEOUT, -1)
     }
 
     private static func memoryFile(_ content: [UInt8]) -> (Int32, UnsafeMutableRawBufferPointer)? {

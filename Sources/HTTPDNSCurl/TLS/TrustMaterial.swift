@@ -126,26 +126,25 @@ final class TrustMaterial: @unchecked Sendable {
 
     /// Sets the options that are the same for all hosts.
     func apply(
-        to curl: UnsafeMutableRawPointer,
         withCertificate: Bool = true,
-        _ options: inout OptionResults
+        _ options: inout EasyOptions
     ) {
         if let authorities {
-            authorities.apply(to: curl, path: CURLOPT_CAINFO, bytes: CURLOPT_CAINFO_BLOB, &options)
+            authorities.apply(path: CURLOPT_CAINFO, bytes: CURLOPT_CAINFO_BLOB, &options)
         } else {
-            options.set(CURLOPT_SSL_VERIFYPEER, 0, of: curl)
-            options.set(CURLOPT_SSL_VERIFYHOST, 0, of: curl)
+            options.set(CURLOPT_SSL_VERIFYPEER, 0)
+            options.set(CURLOPT_SSL_VERIFYHOST, 0)
         }
         // A null CAPATH keeps libcurl's cache of parsed roots in use.
-        options.set(CURLOPT_CAPATH, nil, of: curl)
-        options.set(CURLOPT_SSLVERSION, settings.versionOption, of: curl)
-        if let list = settings.ciphers.optionText { options.set(CURLOPT_SSL_CIPHER_LIST, list, of: curl) }
-        if let list = settings.ciphersTLS13.optionText { options.set(CURLOPT_TLS13_CIPHERS, list, of: curl) }
-        if let list = settings.curves.optionText { options.set(CURLOPT_SSL_EC_CURVES, list, of: curl) }
+        options.set(CURLOPT_CAPATH, nil)
+        options.set(CURLOPT_SSLVERSION, settings.versionOption)
+        if let list = settings.ciphers.optionText { options.set(CURLOPT_SSL_CIPHER_LIST, list) }
+        if let list = settings.ciphersTLS13.optionText { options.set(CURLOPT_TLS13_CIPHERS, list) }
+        if let list = settings.curves.optionText { options.set(CURLOPT_SSL_EC_CURVES, list) }
         guard withCertificate, let certificate, let key else { return }
-        options.set(CURLOPT_SSLCERT_BLOB, certificate, of: curl)
-        options.set(CURLOPT_SSLKEY_BLOB, key, of: curl)
-        options.set(CURLOPT_KEYPASSWD, password, of: curl)
+        options.set(CURLOPT_SSLCERT_BLOB, certificate)
+        options.set(CURLOPT_SSLKEY_BLOB, key)
+        options.set(CURLOPT_KEYPASSWD, password)
     }
 
     /// Returns the value for CURLOPT_PINNEDPUBLICKEY; `nil` when any key is accepted.
@@ -214,8 +213,8 @@ enum TrustMaterialCheck {
         // Loopback responds immediately or not at all.
         _ = ccurl_set_long(curl, CURLOPT_TIMEOUT_MS, 10_000)
         _ = ccurl_set_string(curl, CURLOPT_ERRORBUFFER, text)
-        var options = OptionResults()
-        material.apply(to: curl, &options)
+        var options = EasyOptions(curl)
+        material.apply(&options)
         try options.check()
         _ = ccurl_set_tls_context_function(curl) { _, _, pointer in
             // Certificate and key are loaded. The ClientHello that follows meets a closed socket, and the authorities are

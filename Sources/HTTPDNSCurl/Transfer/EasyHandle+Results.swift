@@ -9,12 +9,12 @@ internal import HTTPTypes
 extension EasyHandle {
     /// Returns the durations of the phases that libcurl measured; `connect` and `tls` are `nil` on a reused connection.
     func timings(isComplete: Bool) -> HTTPDNSTransfer.Timings {
-        var timings = phaseTimings ?? readPhaseTimings()
+        var timings = findings.phaseTimings ?? readPhaseTimings()
         // They do not change any more.
-        if isHeadComplete, phaseTimings == nil { phaseTimings = timings }
+        if head.isComplete, findings.phaseTimings == nil { findings.phaseTimings = timings }
         if isComplete { timings.total = .microseconds(microseconds(CURLINFO_TOTAL_TIME_T)) }
-        if let race = transfer?.race, startedAt > race.startedAt {
-            let delay = Duration.nanoseconds(startedAt - race.startedAt)
+        if let race = transfer?.race, progress.startedAt > race.startedAt {
+            let delay = Duration.nanoseconds(progress.startedAt - race.startedAt)
             timings.race = delay
             timings.total = timings.total.map { $0 + delay }
         }
@@ -26,8 +26,8 @@ extension EasyHandle {
         let pretransfer = microseconds(CURLINFO_PRETRANSFER_TIME_T)
         let firstByte = microseconds(CURLINFO_STARTTRANSFER_TIME_T)
         if firstByte >= pretransfer, firstByte > 0 { timings.firstByte = .microseconds(firstByte - pretransfer) }
-        connects = long(CURLINFO_NUM_CONNECTS)
-        if connects > 0 {
+        findings.connects = long(CURLINFO_NUM_CONNECTS)
+        if findings.connects > 0 {
             let connect = microseconds(CURLINFO_CONNECT_TIME_T)
             let tls = microseconds(CURLINFO_APPCONNECT_TIME_T)
             if connect > 0 { timings.connect = .microseconds(connect) }
@@ -38,7 +38,7 @@ extension EasyHandle {
 
     var summary: TransferSummary {
         TransferSummary(
-            bodyBytes: bodyBytes,
+            bodyBytes: body.count,
             wireBytes: receivedBodyBytes,
             timings: timings(isComplete: true)
         )
@@ -47,12 +47,56 @@ extension EasyHandle {
     /// The number of received body bytes, before decoding.
     var receivedBodyBytes: Int { Int(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) }
 
+    /// Notes the facts of the handle's attempt, if the call is observed.
+    func noteFacts() {
+        guard let transfer, let notes = transfer.notes, let endpoint = pin?.key.endpoint else { return }
+        let timings = timings(isComplete: ending.isSuccess)
+        let request = sentRequestBytes
+        notes.note(
+            TransferNotes.Attempt(
+                endpoint: endpoint,
+                startedAt: MonotonicTime(nanoseconds: progress.dialedAt),
+                phase: phaseOfFailure,
+                opensConnection: hasOpenedConnection || findings.connects > 0,
+                sentAt: sending.mayHaveBeenSent ? MonotonicTime(nanoseconds: sending.sentAt) : nil,
+                timings: timings,
+                tls: connection?.tls,
+                peerCertificates: loop.configuration.keepsPeerCertificates ? connection?.chain ?? [] : [],
+                requestHeadBytes: request.head,
+                requestBodyBytes: request.body,
+                responseHeadBytes: long(CURLINFO_HEADER_SIZE),
+                responseBodyBytes: receivedBodyBytes,
+                localEndpoint: notes.keepsLocalEndpoints ? localEndpoint : nil
+            ),
+            at: &findings.noteIndex
+        )
+    }
+
+    /// The bytes of the request head and body that were sent. What libcurl counts of a request contains a body that it sends
+    /// together with the head.
+    private var sentRequestBytes: (head: Int, body: Int) {
+        let count = long(CURLINFO_REQUEST_SIZE)
+        guard options.method.sendsBodyWithHead else { return (count, sending.bodyBytes) }
+        let body = Int(microseconds(CURLINFO_SIZE_UPLOAD_T))
+        return (count - body, body)
+    }
+
+    /// The address and port of this machine on the connection (CURLINFO_LOCAL_IP).
+    private var localEndpoint: HTTPDNSEndpoint? {
+        var text: UnsafePointer<CChar>?
+        guard ccurl_get_string(curl, CURLINFO_LOCAL_IP, &text) == CURLE_OK, let text,
+            let address = HTTPDNSAddress(String(cString: text)),
+            let port = UInt16(exactly: long(CURLINFO_LOCAL_PORT)), port > 0
+        else { return nil }
+        return HTTPDNSEndpoint(address: address, port: port)
+    }
+
     /// Whether the response is complete according to its head (RFC 9112 section 6.3, which also applies to HTTP/2).
     var isResponseWhole: Bool {
         // While reading is paused, libcurl may have counted bytes that it has not delivered yet.
-        guard isHeadComplete, !isReadingPaused, let status, let transfer else { return false }
+        guard head.isComplete, !body.isPaused, let status = head.status, let transfer else { return false }
         if transfer.request.method == .head || status == 204 || status == 304 { return true }
-        return declaredLength.length.map { $0 == UInt64(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) } ?? false
+        return head.declaredLength.length.map { $0 == UInt64(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) } ?? false
     }
 
     /// Returns whether an HTTP/2 response is complete although libcurl ended its transfer with an error code, which was about
@@ -61,10 +105,10 @@ extension EasyHandle {
     /// libcurl quirk: Early response, as an error (7.88.1). libcurl ends a whole response with an error: `CURLE_HTTP2_STREAM`
     /// with an empty text (`cf_h2_send`). With other codes the declared length decides. Tests: EarlyResponseTests.
     func isWholeResponse(endedBy code: CURLcode) -> Bool {
-        guard stream != nil, !hasFailed, isHeadComplete, !isReadingPaused else { return false }
+        guard sending.stream != nil, !ending.hasFailed, head.isComplete, !body.isPaused else { return false }
         switch code {
-        case CURLE_HTTP2_STREAM where errorBuffer[0] == 0:
-            // libcurl had received the end of the stream, and was about to send.
+        case CURLE_HTTP2_STREAM where memory.errorBuffer[0] == 0:
+            // libcurl had received the end of the stream, and was about to send (7.88.1: `cf_h2_send`, `close_handled`).
             return true
         case CURLE_HTTP2_STREAM, CURLE_HTTP2, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
             return isResponseWhole
@@ -84,34 +128,6 @@ extension EasyHandle {
         failure.requestMayHaveBeenSent = mayHaveArrived
         return failure
     }
-
-    static let trailerViolation = TransferFailure(
-        code: .protocolViolation,
-        phase: .body,
-        message:
-            "the response has a chunk without a hexadecimal size, or a trailer that is no field (RFC 9112 section 7.1)"
-    )
-
-    static let headViolation = TransferFailure(
-        code: .protocolViolation,
-        phase: .firstByte,
-        message: "the response head has a line that is no field, or a folded first line (RFC 9112 section 5)"
-    )
-
-    /// Whether a line of the head continues a `Transfer-Encoding` (RFC 9112 section 5.2): its first line may name `chunked` alone.
-    func continuesTransferCoding(_ line: UnsafeRawBufferPointer) -> Bool {
-        guard line.isContinuation else { return false }
-        let before = head.dropLast(2)
-        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        return head[start...].withUnsafeBytes { $0.value(of: "transfer-encoding:") != nil }
-    }
-
-    /// libcurl 8 reports it as CURLE_BAD_CONTENT_ENCODING (libcurl quirk "Transfer codings pass undecoded").
-    static let otherTransferCoding = TransferFailure(
-        code: .undecodable,
-        phase: .firstByte,
-        message: "the response has another transfer coding than chunked, which the client has not asked for"
-    )
 
     private static let cutOff =
         "the connection ended without TLS's close_notify (RFC 8446 section 6.1), and the body has no length: "
@@ -138,7 +154,7 @@ extension EasyHandle {
             )
         }
         // CURLE_TOO_LARGE: since 8.6 libcurl accepts 5,000 fields, trailers included.
-        if code.rawValue == 100, isHeadComplete { return EasyHandle.trailersTooLong }
+        if code.rawValue == 100, head.isComplete { return IncomingHead.trailersTooLong }
         func failure(_ code: TransferFailure.Code, _ phase: TransferFailure.Phase, _ message: String) -> TransferFailure
         {
             TransferFailure(code: code, phase: phase, message: message)
@@ -151,15 +167,15 @@ extension EasyHandle {
             )
         }
         // libcurl has several codes for this, depending on its next action.
-        if mayHaveBeenSent, !mayHaveArrived {
+        if sending.mayHaveBeenSent, !mayHaveArrived {
             return failure(.connectionLost, .firstByte, requiresHTTP1 ? http1Required : EasyHandle.streamRefused)
         }
-        if let failure = egressFailure(code) { return failure }
+        if let failure = pin?.key.egressPath?.failure(code, of: self) { return failure }
         switch code {
         case CURLE_COULDNT_CONNECT:
-            if socketError != 0 {
-                var failure = failure(.connectFailed, .connect, "no socket: \(systemErrorText(socketError))")
-                failure.lacksSocket = TransferFailure.isLack(socketError) && isConnectedOnAnotherLoop
+            if findings.socketError != 0 {
+                var failure = failure(.connectFailed, .connect, "no socket: \(systemErrorText(findings.socketError))")
+                failure.lacksSocket = TransferFailure.isLack(findings.socketError) && isConnectedOnAnotherLoop
                 return failure
             }
             let number = long(CURLINFO_OS_ERRNO)
@@ -186,22 +202,22 @@ extension EasyHandle {
             let refusal = "the server refused the connection (\(sentCertificate)): \(text)"
             return failure(.clientCertificateRefused, .tls, refusal)
         case CURLE_GOT_NOTHING,
-            CURLE_PARTIAL_FILE where !isHeadBegun:
+            CURLE_PARTIAL_FILE where !head.isBegun:
             let text = "the server closed the connection without an answer"
             return failure(.connectionLost, .firstByte, text + adviceAfterReset)
         case CURLE_PARTIAL_FILE:
             return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
             // After a request was sent, libcurl may be about to send it again.
-            if phase == .connecting || phase == .securing, !mayHaveBeenSent {
+            if progress.phase == .connecting || progress.phase == .securing, !sending.mayHaveBeenSent {
                 return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake")
             }
             // libcurl has no code of its own for a chunk without a size.
             if code == CURLE_RECV_ERROR, let text = curlText, EasyHandle.isAboutChunks(text) {
                 return failure(.protocolViolation, .body, text)
             }
-            // The text is that of libcurl 8 (libcurl quirk "Truncated TLS bodies pass").
-            if isCutOff, curlText?.contains("unexpected eof") != false {
+            // The text is that of libcurl 8; 7.88 takes the body for whole, see ``TransportLoop/result(of:_:)``.
+            if body.isCutOff, curlText?.contains("unexpected eof") != false {
                 return failure(.connectionLost, .body, EasyHandle.cutOff)
             }
             if let alert = tlsAlert {
@@ -212,20 +228,20 @@ extension EasyHandle {
                 phaseOfFailure,
                 curlText.map { "the connection broke: \($0)" } ?? "the connection broke"
             )
-        case CURLE_BAD_FUNCTION_ARGUMENT where isHeadBegun:
+        case CURLE_BAD_FUNCTION_ARGUMENT where head.isBegun:
             // libcurl's code for a line without a colon, and for a folded line that continues none (7.88: `Curl_headers_push`).
-            return isHeadComplete ? EasyHandle.trailerViolation : EasyHandle.headViolation
+            return head.isComplete ? IncomingHead.trailerViolation : IncomingHead.headViolation
         case CURLE_BAD_CONTENT_ENCODING:
             // libcurl decodes no content codings here, so this is about the transfer codings.
-            return EasyHandle.otherTransferCoding
+            return IncomingHead.otherTransferCoding
         case CURLE_HTTP2_STREAM:
             let text = curlText ?? "the server reset the HTTP/2 stream"
             return failure(.connectionLost, phaseOfFailure, text + adviceAfterReset)
-        case CURLE_HTTP2 where mayHaveBeenSent && (!isHeadBegun || connection?.lastStream != nil):
+        case CURLE_HTTP2 where sending.mayHaveBeenSent && (!head.isBegun || connection?.lastStream != nil):
             // The session has no streams left, usually after a GOAWAY.
             return failure(.connectionLost, phaseOfFailure, "the server ended the HTTP/2 connection")
         case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
-            let phase = phase == .receiving && !isHeadComplete ? .firstByte : phaseOfFailure
+            let phase = progress.phase == .receiving && !head.isComplete ? .firstByte : phaseOfFailure
             return failure(.protocolViolation, phase, curlText ?? "the answer breaks HTTP's rules")
         case CURLE_URL_MALFORMAT:
             return failure(.invalidRequest, .queue, "libcurl refused the URL")
@@ -249,14 +265,14 @@ extension EasyHandle {
     /// Returns whether the head is beyond libcurl's limits, for which it has no code: an overlong line is reported as out of
     /// memory, an overlong head as a read error.
     private func isHeadTooLong(_ code: CURLcode) -> Bool {
-        guard mayHaveBeenSent, !isHeadComplete else { return false }
+        guard sending.mayHaveBeenSent, !head.isComplete else { return false }
         // Since libcurl 8.6 the code is CURLE_TOO_LARGE.
         return code == CURLE_OUT_OF_MEMORY || code.rawValue == 100
             || code == CURLE_RECV_ERROR && curlText?.hasPrefix("Too large response headers") == true
     }
 
     var phaseOfFailure: TransferFailure.Phase {
-        switch phase {
+        switch progress.phase {
         case .connecting: .connect
         case .securing: .tls
         case .sending: .send
@@ -270,8 +286,8 @@ extension EasyHandle {
     /// libcurl quirk: Error texts name the pin (7.88.1). libcurl's error texts contain the made-up names. Only texts without
     /// them are used. Tests: NamedErrorTests.
     var curlText: String? {
-        guard errorBuffer[0] != 0 else { return nil }
-        let text = String(cString: errorBuffer)
+        guard memory.errorBuffer[0] != 0 else { return nil }
+        let text = String(cString: memory.errorBuffer)
         if let name = pin?.name, text.contains(name) { return nil }
         if let pin, !pin.proxyName.isEmpty, text.contains(pin.proxyName) { return nil }
         // The text may repeat data from the server.
@@ -280,7 +296,9 @@ extension EasyHandle {
 
     /// The advice in the error of a request with a body that may have been answered early (libcurl quirk "Early response, lost").
     private var adviceAfterReset: String {
-        guard stream != nil, !isHeadBegun, transfer?.hasBytesToSend == true, CurlLibrary.losesResponseBeforeReset else {
+        guard sending.stream != nil, !head.isBegun, transfer?.hasBytesToSend == true,
+            CurlLibrary.losesResponseBeforeReset
+        else {
             return ""
         }
         return "; libcurl \(CurlLibrary.version) loses a response that the server sends together with a reset: "
@@ -291,7 +309,7 @@ extension EasyHandle {
     /// server rejects the client's certificate in this way: it receives the certificate only at the end of the client's
     /// handshake (RFC 8446 section 4.4.2).
     var tlsAlert: String? {
-        guard transfer?.isOverTLS == true, !isHeadBegun, let text = curlText,
+        guard transfer?.isOverTLS == true, !head.isBegun, let text = curlText,
             text.lowercased().contains("alert")
         else { return nil }
         return "the server refused the connection after the TLS handshake (\(sentCertificate)): \(text)"
@@ -324,7 +342,7 @@ extension EasyHandle {
     /// The possible reason of a new connection's end without a response, where the server asked for a client certificate: over TLS 1.3
     /// its alert follows the handshake (RFC 8446 section 4.4.2), and a reset that overtakes it takes it away.
     private var adviceAfterCertificateRequest: String {
-        guard hasOpenedConnection, !isHeadBegun, connection?.asksForCertificate == true else { return "" }
+        guard hasOpenedConnection, !head.isBegun, connection?.asksForCertificate == true else { return "" }
         return
             "; the server had asked for a client certificate and may have refused the connection (\(sentCertificate)): "
             + "a reset can lose its reason"
@@ -333,12 +351,12 @@ extension EasyHandle {
     private var pinMessage: String {
         let host = transfer?.request.url.hostText ?? ""
         let count = (try? loop.trust.get())?.settings.pins(for: host).count ?? 0
-        let found = serverKeyPin.map { "; the key that it has is \($0.escaped(limit: 80))" } ?? ""
+        let found = findings.serverKeyPin.map { "; the key that it has is \($0.escaped(limit: 80))" } ?? ""
         return "the server's public key is none of the \(count) pinned for \(host)\(found)"
     }
 
     var certificateMessage: String {
-        let names = refusedNames
+        let names = findings.refusedNames
         if let text = curlText,
             text.contains("unable to get") || text.contains("self") || text.contains("expired")
                 || text.contains("not yet valid") || names.isEmpty

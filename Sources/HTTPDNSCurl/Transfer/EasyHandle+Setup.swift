@@ -14,76 +14,75 @@ extension EasyHandle {
     func prepare(_ transfer: Transfer, pin: Pin, removals: [String]) throws(TransferFailure) {
         self.transfer = transfer
         self.pin = pin
-        maximumBodyBytes = transfer.limits.maximumResponseBytes ?? .max
+        body.maximum = transfer.limits.maximumResponseBytes ?? .max
         if transfer.request.withholdsCertificate {
             // A certificate can be removed from a handle only by resetting all options.
-            if configuredFor != nil { forgetOptions() }
-            needsReset = true
+            if options.configuredFor != nil { options.reset() }
+            options.needsReset = true
         }
-        if !isConfigured { configure() }
+        if !options.isConfigured { configure() }
         let (scheme, versions) = (transfer.request.url.scheme, pin.key.versions)
-        if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
+        if options.configuredFor?.scheme != scheme || options.configuredFor?.versions != versions {
             try configure(for: scheme, versions)
         }
         if scheme == .https { try setPins(for: transfer.request.url.hostText) }
         let hasOwnConnection = scheme == .http && versions == .http2Only && CurlLibrary.limitsClearTextHTTP2
         if hasOwnConnection {
-            needsReset = true
-            set(CURLOPT_FORBID_REUSE, 1)
-            set(CURLOPT_PIPEWAIT, 0)
+            options.needsReset = true
+            options.set(CURLOPT_FORBID_REUSE, 1)
+            options.set(CURLOPT_PIPEWAIT, 0)
         }
         // OpenSSL returns at most one record of 16 KiB for a read, and HTTP/2 has no reads of its own.
         let readsLong = pin.hadLongBody && scheme == .http && versions != .http2Only
-        setReadSize(readsLong ? EasyHandle.longRead : EasyHandle.fullPiece)
+        options.setReadSize(readsLong ? EasyHandle.longRead : EasyHandle.fullPiece)
         if transfer.limits.mayConnectLongerThanLibcurl { liftConnectLimit() }
         try setURL(transfer.request.url.description)
         if transfer.request.url.description.utf8.last == UInt8(ascii: "?") {
             try setTargetWithEmptyQuery(of: transfer.request)
         }
-        try set(pin, removals: removals)
-        try setMethod(of: transfer.request, isOverHTTP1: pin.usesHTTP1(for: scheme))
-        // Over HTTP/1.x the second sending is the last (libcurl quirk "Silent repetition"). Requests whose shared HTTP/2 connection
-        // ended also share the next one, at any endpoint.
+        try set(pin, removals: removals, for: transfer.request)
+        let method = try MethodOptions.of(transfer.request, isOverHTTP1: pin.usesHTTP1(for: scheme))
+        if method.sendsBodyWithHead, case .bytes(let bytes) = transfer.request.body { copyBody(bytes) }
+        try options.set(method)
+        // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared
+        // HTTP/2 connection ended also share the next one, at any endpoint.
         let isLastSending =
             transfer.wasSent && !transfer.wasSentOverHTTP2 && transfer.race?.race.isHedged != true
             && pin.connections.multiplexedSince == .max
-        setConnectsFresh(hasOwnConnection || isLastSending)
-        headerList = try HeaderLines.list(
+        options.setConnectsFresh(hasOwnConnection || isLastSending)
+        memory.headerList = try HeaderLines.list(
             transfer.request.headerFields,
             host: transfer.request.hostHeader,
             hasBody: transfer.hasBody,
             saysEmpty: transfer.request.saysEmpty,
-            hasOwnType: methodOptions.sendsBodyWithHead,
+            hasOwnType: options.method.sendsBodyWithHead,
             omitsAccept: transfer.request.omitsAccept,
             tail: transfer.request.decodes ? loop.acceptedCodings : nil
         )
-        set(CURLOPT_HTTPHEADER, list: headerList)
+        options.set(CURLOPT_HTTPHEADER, list: memory.headerList)
         if transfer.request.stopsBeforeSending, !transfer.request.keepsConnection {
             // A kept connection says nothing about the next one, nor does a session.
-            needsReset = true
-            setConnectsFresh(true)
-            set(CURLOPT_SSL_SESSIONID_CACHE, 0)
+            options.needsReset = true
+            options.setConnectsFresh(true)
+            options.set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         }
         if let wait = transfer.request.continueTimeout {
-            needsReset = true
-            set(CURLOPT_EXPECT_100_TIMEOUT_MS, Int(max(1, min(wait / .milliseconds(1), Double(Int32.max)))))
+            options.needsReset = true
+            options.set(CURLOPT_EXPECT_100_TIMEOUT_MS, Int(max(1, min(wait / .milliseconds(1), Double(Int32.max)))))
         }
         if transfer.request.keepsChunks {
-            needsReset = true
-            set(CURLOPT_HTTP_TRANSFER_DECODING, 0)
+            options.needsReset = true
+            options.set(CURLOPT_HTTP_TRANSFER_DECODING, 0)
         }
-        try checkOptions()
+        try options.check()
     }
 
-    /// - Throws: ``TransferFailure`` with code `transport` when libcurl refused an option.
-    private func checkOptions() throws(TransferFailure) {
-        do throws(TransferFailure) {
-            try options.check()
-        } catch {
-            // Options that are set once in a handle's life may be missing.
-            needsReset = true
-            throw error
-        }
+    /// Gives libcurl a copy of the request's body, to which it keeps a pointer.
+    private func copyBody(_ bytes: [UInt8]) {
+        freeBodyCopy()
+        let copy = memory.copyBody(bytes)
+        options.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(bytes.count))
+        options.set(CURLOPT_POSTFIELDS, pointer: copy.baseAddress)
     }
 
     /// Raises libcurl's own limit for a connection with its handshake.
@@ -91,26 +90,25 @@ extension EasyHandle {
     /// libcurl quirk: Connecting ends after 300 s (7.88.1). libcurl limits connecting with TLS to 300 s. A longer limit raises
     /// that to 24 days. Tests: NilLimitTests.
     private func liftConnectLimit() {
-        set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
+        options.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
     }
 
     /// Sets the options of a transfer's pin.
-    private func set(_ pin: Pin, removals: [String]) throws(TransferFailure) {
-        if transfer?.request.url.scheme == .https || pin.key.egressPath?.proxy?.keepsName == true {
-            takeSessions(of: pin)
+    private func set(_ pin: Pin, removals: [String], for request: TransferRequest) throws(TransferFailure) {
+        if request.url.scheme == .https || pin.key.egressPath?.proxy?.keepsName == true {
+            sessions.take(of: pin, by: curl)
         }
-        set(CURLOPT_CONNECT_TO, list: pin.connectTo)
+        options.set(CURLOPT_CONNECT_TO, list: pin.connectTo)
         setResolveList(removals: removals, pin)
-        if let egressPath = pin.key.egressPath { try take(egressPath, pin) }
+        if let egressPath = pin.key.egressPath { try options.take(egressPath, pin, for: request) }
     }
 
     /// Moves a transfer that libcurl has ended, or has not had, to another pin.
     func move(to pin: Pin, removals: [String]) throws(TransferFailure) {
         guard let transfer else { return }
-        giveBackSessions()
-        freeHeaderList()
-        freeRemovalList()
-        let isListed = attemptIndex >= 0
+        sessions.giveBack(to: self.pin)
+        freeLists()
+        let isListed = listing.isListed
         self.pin?.attempts.remove(self)
         use(nil, isOpenedHere: false)
         try prepare(transfer, pin: pin, removals: removals)
@@ -120,48 +118,42 @@ extension EasyHandle {
     /// Sets the options that are the same for all transfers of a handle.
     private func configure() {
         let me = Unmanaged.passUnretained(self).toOpaque()
-        set(CURLOPT_PRIVATE, pointer: me)
-        useNoSessions()
-        set(CURLOPT_PATH_AS_IS, 1)
-        set(CURLOPT_NOSIGNAL, 1)
-        // libcurl quirk: A lookup blocks the loop (7.88.1, 8.14.1). A transfer that is removed during a lookup waits for
-        // libcurl's thread. No lookup begins here, and CURLOPT_QUICK_EXIT is set besides. Tests: UntouchedSystemResolverTests.
-        set(CURLOPT_QUICK_EXIT, 1)
-        set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // libcurl quirk: The environment names proxies (7.88.1). libcurl reads `http_proxy` and its relatives, which makes the
-        // pin void: CURLOPT_PROXY and CURLOPT_NOPROXY are empty texts. Tests: SquidTests, ProxyAddressTests.
-        set(CURLOPT_PROXY, "")
-        set(CURLOPT_NOPROXY, "")
-        // libcurl quirk: libcurl follows redirects without pins (7.88.1). A redirect that libcurl follows goes to the system
-        // resolver, with custom fields and the client certificate. `CallState.follow` follows them.
-        // Tests: ClientCertificateTests.
-        set(CURLOPT_FOLLOWLOCATION, 0)
-        // The client decodes (libcurl quirk "Truncated bodies pass").
-        set(CURLOPT_HTTP_CONTENT_DECODING, 0)
-        set(CURLOPT_TCP_NODELAY, 1)
+        options.set(CURLOPT_PRIVATE, pointer: me)
+        sessions.useNone(loop.noSessions, by: curl)
+        options.set(CURLOPT_PATH_AS_IS, 1)
+        options.set(CURLOPT_NOSIGNAL, 1)
+        options.set(CURLOPT_QUICK_EXIT, 1)
+        options.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        options.set(CURLOPT_PROXY, "")
+        // If unset, the environment's `no_proxy` applies, which would bypass a proxy of the settings.
+        options.set(CURLOPT_NOPROXY, "")
+        options.set(CURLOPT_FOLLOWLOCATION, 0)
+        // libcurl takes truncated bodies for whole (LibcurlQuirks.md: truncated bodies pass).
+        options.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+        options.set(CURLOPT_TCP_NODELAY, 1)
         configureConnections()
-        options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer), CURLOPT_ERRORBUFFER)
-        // Only the loop removes entries (libcurl quirk "Entries without a time limit").
-        set(CURLOPT_DNS_CACHE_TIMEOUT, loop.configuration.entrySeconds)
+        options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, memory.errorBuffer), CURLOPT_ERRORBUFFER)
+        // Only the loop removes entries from libcurl's table.
+        options.set(CURLOPT_DNS_CACHE_TIMEOUT, loop.configuration.entrySeconds)
         options.note(ccurl_set_resolver_start_function(curl, refuseLookup), CURLOPT_RESOLVER_START_FUNCTION)
-        set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
-        set(CURLOPT_WRITEDATA, pointer: me)
-        set(CURLOPT_HEADERFUNCTION, function: receiveHeaderCallback)
+        options.set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
+        options.set(CURLOPT_WRITEDATA, pointer: me)
+        options.set(CURLOPT_HEADERFUNCTION, function: receiveHeaderCallback)
         // The write callback then gets each line first.
-        if CurlLibrary.foldsIntoFreedHeader { set(CURLOPT_HEADER, 1) }
-        set(CURLOPT_HEADERDATA, pointer: me)
+        if CurlLibrary.foldsIntoFreedHeader { options.set(CURLOPT_HEADER, 1) }
+        options.set(CURLOPT_HEADERDATA, pointer: me)
         // libcurl calls it only for requests with a body.
-        set(CURLOPT_READFUNCTION, function: sendBodyCallback)
-        set(CURLOPT_READDATA, pointer: me)
+        options.set(CURLOPT_READFUNCTION, function: sendBodyCallback)
+        options.set(CURLOPT_READDATA, pointer: me)
         options.note(ccurl_set_prerequest_function(curl, approveCallback), CURLOPT_PREREQFUNCTION)
-        set(CURLOPT_PREREQDATA, pointer: me)
-        set(CURLOPT_DEBUGDATA, pointer: me)
+        options.set(CURLOPT_PREREQDATA, pointer: me)
+        options.set(CURLOPT_DEBUGDATA, pointer: me)
         options.note(ccurl_set_debug_function(curl, traceCallback), CURLOPT_DEBUGFUNCTION)
         options.note(ccurl_set_open_socket_function(curl, openSocketCallback), CURLOPT_OPENSOCKETFUNCTION)
-        set(CURLOPT_OPENSOCKETDATA, pointer: me)
+        options.set(CURLOPT_OPENSOCKETDATA, pointer: me)
         options.note(ccurl_set_close_socket_function(curl, closeSocketCallback), CURLOPT_CLOSESOCKETFUNCTION)
-        set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(loop).toOpaque())
-        isConfigured = true
+        options.set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(loop).toOpaque())
+        options.isConfigured = true
     }
 
     private func configure(
@@ -170,41 +162,39 @@ extension EasyHandle {
     ) throws(TransferFailure) {
         if scheme == .https {
             try loop.trust.get().apply(
-                to: curl,
                 withCertificate: transfer?.request.withholdsCertificate != true,
                 &options
             )
             options.note(ccurl_set_tls_context_function(curl, securingCallback), CURLOPT_SSL_CTX_FUNCTION)
-            set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-            if loop.configuration.keepsPeerCertificates { set(CURLOPT_CERTINFO, 1) }
+            options.set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+            if loop.configuration.keepsPeerCertificates { options.set(CURLOPT_CERTINFO, 1) }
         }
         switch versions.kind {
         case .automatic:
-            // libcurl quirk: Connections without a response (8.14.1; not 7.88.1). libcurl passes over a kept connection in
-            // clear text without a response yet for a request that allows HTTP/2 (`url_match_http_multiplex`), so `automatic`
-            // sets HTTP/1.1 there. Tests: PreconnectTests, StrayTimeoutTests, DeadAddressTests.
-            set(CURLOPT_HTTP_VERSION, scheme == .https ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+            // In clear text both mean HTTP/1.1. libcurl 8 passes over connections that were made ahead for a request that allows
+            // HTTP/2 (LibcurlQuirks.md: connections without a response).
+            options.set(CURLOPT_HTTP_VERSION, scheme == .https ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
             // Many first requests to one server wait for the first connection, which will carry them all.
-            set(CURLOPT_PIPEWAIT, scheme == .https ? 1 : 0)
+            options.set(CURLOPT_PIPEWAIT, scheme == .https ? 1 : 0)
         case .http1Only:
-            set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-            set(CURLOPT_PIPEWAIT, 0)
+            options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+            options.set(CURLOPT_PIPEWAIT, 0)
         case .http10Only:
-            set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_0)
-            set(CURLOPT_PIPEWAIT, 0)
+            options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_0)
+            options.set(CURLOPT_PIPEWAIT, 0)
         case .http2Only:
             let isSecure = scheme == .https
-            set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
-            set(CURLOPT_PIPEWAIT, 1)
+            options.set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+            options.set(CURLOPT_PIPEWAIT, 1)
         }
-        configuredFor = (scheme, versions)
+        options.configuredFor = (scheme, versions)
     }
 
     /// Sets the key pins of the host.
     private func setPins(for host: String) throws(TransferFailure) {
         let trust = try loop.trust.get()
         guard trust.settings.hasPins else { return }
-        set(CURLOPT_PINNEDPUBLICKEY, trust.pinText(for: host))
+        options.set(CURLOPT_PINNEDPUBLICKEY, trust.pinText(for: host))
     }
 
     /// Sets the URL as text and as its parts. Without the text, a repetition would read that of the handle's last transfer.
@@ -218,11 +208,11 @@ extension EasyHandle {
         let (isSet, isParsed) = text.withCString { text in
             (
                 ccurl_set_string(curl, CURLOPT_URL, text) == CURLE_OK,
-                urlParts.map { curl_url_set($0, CURLUPART_URL, text, flags) == CURLUE_OK } ?? false
+                memory.urlParts.map { curl_url_set($0, CURLUPART_URL, text, flags) == CURLUE_OK } ?? false
             )
         }
         guard isSet else { throw EasyHandle.refusal("a URL of \(text.utf8.count) bytes") }
-        set(CURLOPT_CURLU, pointer: isParsed ? UnsafeMutableRawPointer(urlParts) : nil)
+        options.set(CURLOPT_CURLU, pointer: isParsed ? UnsafeMutableRawPointer(memory.urlParts) : nil)
     }
 
     /// Sets the request line's target for a URL with an empty query.
@@ -231,22 +221,15 @@ extension EasyHandle {
     /// CURLU_GET_EMPTY is set, and out of the request line. So CURLOPT_REQUEST_TARGET is set for URLs that end with `?`.
     /// Tests: EmptyQueryTests, CanonicalURLScanTests.
     private func setTargetWithEmptyQuery(of request: TransferRequest) throws(TransferFailure) {
-        needsReset = true
+        options.needsReset = true
         let proxy = request.egressPath?.proxy
         // A proxy without a tunnel gets the whole URL (RFC 9112 section 3.2.2).
         let isForwarded = proxy?.kind.isHTTP == true && proxy?.tunnels(request.url.scheme, request.versions) == false
-        try setText(
+        try options.setText(
             CURLOPT_REQUEST_TARGET,
             isForwarded ? request.url.description : request.url.target,
             of: "request target"
         )
-    }
-
-    /// Sets an option that must not keep the value of the transfer before.
-    func setText(_ option: CURLoption, _ text: String, of part: String) throws(TransferFailure) {
-        guard ccurl_set_string(curl, option, text) == CURLE_OK else {
-            throw EasyHandle.refusal("a \(part) of \(text.utf8.count) bytes")
-        }
     }
 
     static func refusal(_ what: String) -> TransferFailure {
@@ -333,9 +316,13 @@ private let openSocketCallback: ccurl_open_socket_function = { pointer, _, addre
         )
     }
     let isUsable = withHandle(pointer, otherwise: true) { handle in
-        handle.socketError = error
+        handle.findings.socketError = error
         guard descriptor >= 0 else { return true }
-        guard handle.bind(descriptor, family: address.pointee.family) else { return false }
+        if let failure = handle.pin?.key.egressPath?.source?.bind(descriptor, family: address.pointee.family) {
+            handle.findings.socketError = failure.number
+            handle.ending.failure = failure.failure
+            return false
+        }
         handle.socketOpened(descriptor)
         handle.limitUnacknowledgedTime()
         handle.keepAlive(descriptor, family: address.pointee.family)

@@ -8,19 +8,21 @@ internal import HTTPDNSPrimitives
 extension EasyHandle {
     /// Whether the server certainly processed nothing of the request.
     var isUnprocessed: Bool {
-        guard !isHeadBegun, let stream else { return false }
+        guard !head.isBegun, let stream = sending.stream else { return false }
         return stream.isUnprocessed(lastStream: connection?.lastStream)
     }
 
     /// Whether the request may be sent again only if it was certainly not processed.
-    private var mustNotBeRepeated: Bool { transfer?.mayBeSentTwice != true || isRepeated }
+    private var mustNotBeRepeated: Bool { transfer?.mayBeSentTwice != true || sending.isRepeated }
 
     /// Whether the response is complete while the request is still being sent. The server may want no more of it.
     ///
     /// libcurl quirk: Early response, whole (7.88.1). libcurl waits until the rest of the request is accepted. The loop ends a
     /// transfer whose response is complete by length, method or status. Tests: EarlyResponseTests.
     var isAnsweredWhole: Bool {
-        guard stream != nil, let transfer, transfer.hasBytesToSend, isHeadComplete, !isBodySent else { return false }
+        guard sending.stream != nil, let transfer, transfer.hasBytesToSend, head.isComplete, !isBodySent else {
+            return false
+        }
         return isResponseWhole
     }
 
@@ -29,7 +31,9 @@ extension EasyHandle {
     /// libcurl quirk: The end of a stream is missed (7.88.1). libcurl misses an end that arrives while the last part of the
     /// request is sent. The loop ends such a transfer 100 ms after its complete response. Tests: none.
     var mayHaveMissedEnd: Bool {
-        guard stream != nil, let transfer, transfer.hasBytesToSend, isHeadComplete, !hasFailed else { return false }
+        guard sending.stream != nil, let transfer, transfer.hasBytesToSend, head.isComplete, !ending.hasFailed else {
+            return false
+        }
         return isResponseWhole && isBodySent
     }
 
@@ -48,23 +52,22 @@ extension EasyHandle {
     /// Whether the whole body can be sent once more.
     var isBodyAtHand: Bool {
         guard let transfer else { return false }
-        if case .stream = transfer.request.body { return sentBytes == 0 }
+        if case .stream = transfer.request.body { return sending.bodyBytes == 0 }
         return true
     }
 
     /// Turns libcurl's reports about the transfer on or off (CURLOPT_VERBOSE). They cost 6 to 10 us a request.
     func setTracing(_ isOn: Bool) {
-        guard isTracing != isOn else { return }
+        guard options.isTracing != isOn else { return }
         // The connection has its traced transfers last.
         connection?.carried.remove(self)
-        isTracing = isOn
+        options.setTracing(isOn)
         connection?.carried.insert(self)
-        set(CURLOPT_VERBOSE, isOn ? 1 : 0)
     }
 
     /// Ends the trace once its connection has no request that must not be repeated.
     func endTracing() {
-        if stream != nil, connection?.unrepeatable == 0 { setTracing(false) }
+        if sending.stream != nil, connection?.unrepeatable == 0 { setTracing(false) }
     }
 
     /// Notes that the request is about to be sent. Over HTTP/2 any handle of the connection may read a GOAWAY. So all of them
@@ -73,56 +76,47 @@ extension EasyHandle {
         closeStream()
         guard let connection, connection.version == .http2 else {
             setTracing(false)
-            repeatOnlyRefused(false)
+            options.repeatOnlyRefused(false)
             return
         }
-        stream = RequestStream()
+        sending.stream = RequestStream()
         transfer?.wasSentOverHTTP2 = true
-        repeatOnlyRefused(true)
-        // The trace tells a GOAWAY from a refused stream (libcurl quirk "Old requests wait longest").
+        options.repeatOnlyRefused(true)
+        // libcurl 8 may put a request on one ending connection after another. The trace tells a GOAWAY from a refused stream.
         if mustNotBeRepeated || transfer?.refusals.isEmpty == false {
-            isCounted = true
+            sending.isCounted = true
             connection.unrepeatable += 1
-            if connection.unrepeatable == 1 { loop.trace(connection) }
+            if connection.unrepeatable == 1 { connection.traceAll() }
         }
         setTracing(connection.unrepeatable > 0)
     }
 
     /// Notes that the request leaves its connection.
     func closeStream() {
-        stream = nil
-        guard isCounted, let connection else { return }
-        isCounted = false
+        sending.stream = nil
+        guard sending.isCounted, let connection else { return }
+        sending.isCounted = false
         connection.unrepeatable -= 1
     }
 
-    /// Sets whether libcurl repeats the request only after its stream was refused, and not when its kept connection ends.
-    ///
-    /// libcurl quirk: A refusal looks like any end (7.88.1). With CURLOPT_RTSP_REQUEST at `CURL_RTSPREQ_RECEIVE`, which has no
-    /// other effect on HTTP, libcurl repeats only requests whose stream was refused. So a repetition proves the refusal.
-    /// Tests: RefusedStreamTests.
-    private func repeatOnlyRefused(_ isOn: Bool) {
-        guard repeatsOnlyRefused != isOn else { return }
-        let type = isOn ? CURL_RTSPREQ_RECEIVE : CURL_RTSPREQ_OPTIONS
-        repeatsOnlyRefused = ccurl_set_long(curl, CURLOPT_RTSP_REQUEST, Int(type)) == CURLE_OK && isOn
-    }
-
-    /// Notes that libcurl is about to send the request again (libcurl quirk "HTTP/1.1 on demand").
+    /// Notes that libcurl is about to send the request again.
     /// - Returns: Whether the reason is a refused stream.
     func noteRepetition() -> Bool {
-        guard var stream, !isHeadBegun else { return false }
-        if errorBuffer[0] == 0 {
-            if repeatsOnlyRefused || hasOpenedConnection { stream.isRefused = true }
+        guard var stream = sending.stream, !head.isBegun else { return false }
+        if memory.errorBuffer[0] == 0 {
+            if options.repeatsOnlyRefused || hasOpenedConnection { stream.isRefused = true }
         } else if transfer?.mayBeSentTwice == true {
             // The only other reason. A request that must not be repeated is traced, which proves the reason.
             stream.requiresHTTP1 = true
         }
-        self.stream = stream
+        sending.stream = stream
         return stream.isRefused || stream.requiresHTTP1
     }
 
     /// Whether the server requires that the request be sent over HTTP/1.1, and has not processed it.
-    var requiresHTTP1: Bool { isUnprocessed && (stream?.requiresHTTP1 == true || connection?.requiresHTTP1 == true) }
+    var requiresHTTP1: Bool {
+        isUnprocessed && (sending.stream?.requiresHTTP1 == true || connection?.requiresHTTP1 == true)
+    }
 
     /// Replaces libcurl's handle for the same transfer, which starts from its beginning (libcurl quirks "A stopped handle is
     /// spoiled", "Repetitions are counted by handle").
@@ -132,28 +126,17 @@ extension EasyHandle {
         replaceHandle(with: next)
         closeStream()
         use(nil, isOpenedHere: false)
-        freeHeaderList()
-        freeRemovalList()
-        errorBuffer[0] = 0
-        if mayHaveBeenSent { transfer?.sendings -= 1 }
-        mayHaveBeenSent = false
-        sentBytes = 0
-        isSendingPaused = false
-        status = nil
-        negotiated = nil
+        freeLists()
+        memory.errorBuffer[0] = 0
+        if sending.mayHaveBeenSent { transfer?.sendings -= 1 }
+        sending.restart()
+        head.forgetStatus()
+        findings.negotiated = nil
         return true
     }
 }
 
-extension TransportLoop {
-    /// Turns the trace of all requests on a connection on. Each turns its own off when it next receives something, see
-    /// ``EasyHandle/endTracing()``: many requests are then not switched for each one that must not be repeated.
-    func trace(_ connection: Connection) {
-        while let handle = connection.carried.first, !handle.isTracing { handle.setTracing(true) }
-    }
-}
-
-/// A line of libcurl's trace about HTTP/2. A line is identified by its beginning: the rest may repeat data from the server.
+/// A line of libcurl's trace about HTTP/2 (7.88 and 8.14: `http2.c`, `transfer.c`). libcurl reports this nowhere else.
 ///
 /// libcurl quirk: GOAWAY is only traced (7.88 and 8.14.1: `http2.c`, `transfer.c`). GOAWAY and stream numbers are only in the
 /// trace of one handle, at 6 to 10 us a request. A connection traces while one of its requests must not be repeated.
@@ -165,7 +148,7 @@ enum StreamTrace: Equatable {
     /// them (section 7).
     case goAway(lastStream: UInt32, requiresHTTP1: Bool)
     /// The server refused the stream of a new connection (RFC 9113 section 8.7). For a kept one libcurl writes it only with
-    /// ``EasyHandle/repeatOnlyRefused(_:)``.
+    /// ``EasyOptions/repeatOnlyRefused(_:)``.
     case refused
     /// The server reset the stream because it requires HTTP/1.1 (RFC 9113 section 7).
     case requiresHTTP1

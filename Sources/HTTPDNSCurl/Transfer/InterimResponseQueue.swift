@@ -93,23 +93,3 @@ package final class InterimResponseQueue: Sendable {
         for closer in closers { closer.resume() }
     }
 }
-
-extension EasyHandle {
-    /// Delivers an interim response. While several attempts compete for the response, it is held back: only one of them will be the
-    /// request's.
-    func receiveInterim(_ head: ResponseHead) {
-        guard let transfer, let interim = transfer.request.interim else { return }
-        if transfer.handle === self {
-            interim.add(head)
-        } else if heldInterim.count < InterimResponseQueue.maximumWaiting {
-            heldInterim.append(head)
-        }
-    }
-
-    /// Delivers the interim responses of an attempt that has become the request's.
-    func deliverHeldInterim() {
-        guard !heldInterim.isEmpty else { return }
-        for head in heldInterim { transfer?.request.interim?.add(head) }
-        heldInterim = []
-    }
-}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import CHTTPDNSCurl
 package import HTTPDNSPrimitives
 
 /// The facts of a transfer for the observers of its call: its attempts at endpoints, their times and their bytes.
@@ -38,7 +37,7 @@ package final class TransferNotes: Sendable {
     }
 
     /// Whether attempts have their local endpoints.
-    fileprivate let keepsLocalEndpoints: Bool
+    let keepsLocalEndpoints: Bool
 
     private struct State {
         var attempts: [Attempt] = []
@@ -76,51 +75,5 @@ package final class TransferNotes: Sendable {
             noted.attempts.append(attempt)
             return noted.attempts.count - 1
         }
-    }
-}
-
-extension EasyHandle {
-    /// Notes the facts of the handle's attempt, if the call is observed.
-    func noteFacts() {
-        guard let transfer, let notes = transfer.notes, let endpoint = pin?.key.endpoint else { return }
-        let timings = timings(isComplete: isSuccess)
-        let request = sentRequestBytes
-        notes.note(
-            TransferNotes.Attempt(
-                endpoint: endpoint,
-                startedAt: MonotonicTime(nanoseconds: dialedAt),
-                phase: phaseOfFailure,
-                opensConnection: hasOpenedConnection || connects > 0,
-                sentAt: mayHaveBeenSent ? MonotonicTime(nanoseconds: sentAt) : nil,
-                timings: timings,
-                tls: connection?.tls,
-                peerCertificates: loop.configuration.keepsPeerCertificates ? connection?.chain ?? [] : [],
-                requestHeadBytes: request.head,
-                requestBodyBytes: request.body,
-                responseHeadBytes: long(CURLINFO_HEADER_SIZE),
-                responseBodyBytes: receivedBodyBytes,
-                localEndpoint: notes.keepsLocalEndpoints ? localEndpoint : nil
-            ),
-            at: &noteIndex
-        )
-    }
-
-    /// The bytes of the request head and body that were sent. What libcurl counts of a request contains a body that it sends
-    /// together with the head.
-    private var sentRequestBytes: (head: Int, body: Int) {
-        let count = long(CURLINFO_REQUEST_SIZE)
-        guard methodOptions.sendsBodyWithHead else { return (count, sentBytes) }
-        let body = Int(microseconds(CURLINFO_SIZE_UPLOAD_T))
-        return (count - body, body)
-    }
-
-    /// The address and port of this machine on the connection (CURLINFO_LOCAL_IP).
-    private var localEndpoint: HTTPDNSEndpoint? {
-        var text: UnsafePointer<CChar>?
-        guard ccurl_get_string(curl, CURLINFO_LOCAL_IP, &text) == CURLE_OK, let text,
-            let address = HTTPDNSAddress(String(cString: text)),
-            let port = UInt16(exactly: long(CURLINFO_LOCAL_PORT)), port > 0
-        else { return nil }
-        return HTTPDNSEndpoint(address: address, port: port)
     }
 }

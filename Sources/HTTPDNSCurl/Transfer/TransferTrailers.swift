@@ -46,27 +46,3 @@ struct TrailerLines {
         case noField, tooLong
     }
 }
-
-extension EasyHandle {
-    /// Receives a line of the trailer section.
-    /// - Returns: Whether more may follow.
-    func receiveTrailer(_ line: UnsafeRawBufferPointer) -> Bool {
-        var lines = trailers ?? TrailerLines()
-        trailers = nil
-        let violation = lines.append(line)
-        trailers = lines
-        switch violation {
-        case nil: return true
-        case .noField: failure = EasyHandle.trailerViolation
-        case .tooLong: failure = EasyHandle.trailersTooLong
-        }
-        return false
-    }
-
-    static let trailersTooLong = TransferFailure(
-        code: .protocolViolation,
-        phase: .body,
-        message: "the response's trailers are too long: more than \(TrailerLines.maximumBytes / 1024) KiB or "
-            + "\(ResponseHeadParser.maximumFields) fields"
-    )
-}

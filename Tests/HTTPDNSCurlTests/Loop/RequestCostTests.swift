@@ -61,8 +61,7 @@ struct RequestCostTests {
 
     private final class Attempt: RacingAttempt {
         var hasOpenedConnection = false
-        var attemptIndex = -1
-        var isListedAsConnecting = false
+        var listing = AttemptListing()
     }
 
     @Test("Failures at one endpoint visit each waiting attempt once", arguments: [100, 2_000])
@@ -80,7 +79,7 @@ struct RequestCostTests {
             visits += attempts.takeWaiting().count
         }
         #expect(visits == count - count / 2)
-        #expect(all.allSatisfy { $0.attemptIndex == -1 })
+        #expect(all.allSatisfy { !$0.listing.isListed })
     }
 
     @Test("Passed delays at one endpoint visit each attempt once", arguments: [100, 2_000])

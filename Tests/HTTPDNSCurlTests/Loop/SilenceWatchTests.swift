@@ -9,9 +9,7 @@ import Testing
 @Suite("Silent requests")
 struct SilenceWatchTests {
     private final class Member: WatchMember {
-        var watchedSince = Int64.max
-        var previousWatched: Member?
-        var nextWatched: Member?
+        var watch = WatchEntry<Member>()
         var since: Int64 = 0
     }
 

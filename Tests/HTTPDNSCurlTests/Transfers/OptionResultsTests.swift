@@ -13,7 +13,9 @@ import Testing
 struct OptionResultsTests {
     @Test("The first refused option is named, once; a libcurl without HTTP/2 is used")
     func first() throws {
-        var options = OptionResults()
+        let curl = try #require(curl_easy_init())
+        defer { curl_easy_cleanup(curl) }
+        var options = EasyOptions(curl)
         options.note(CURLE_OK, CURLOPT_PROXY)
         options.note(CURLE_UNSUPPORTED_PROTOCOL, CURLOPT_HTTP_VERSION)
         try options.check()

@@ -4,12 +4,11 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-extension EasyHandle {
+extension EasyOptions {
     /// Sets libcurl's options for the egress path. The next transfer must not see them.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for a path or an interface's name that libcurl cannot take.
     ///   The errors of ``ProxyTrust`` for the trust roots of an HTTPS proxy.
-    func take(_ egressPath: EgressPath, _ pin: Pin) throws(TransferFailure) {
-        guard let transfer else { return }
+    mutating func take(_ egressPath: EgressPath, _ pin: Pin, for request: TransferRequest) throws(TransferFailure) {
         needsReset = true
         if case .interface(let name) = egressPath.source {
             try setText(CURLOPT_INTERFACE, "if!\(name)", of: "interface")
@@ -22,7 +21,7 @@ extension EasyHandle {
         set(CURLOPT_PROXYTYPE, proxy.curlType)
         // The head of a CONNECT response is not the response's head.
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
+        let (scheme, versions) = (request.url.scheme, request.versions)
         let tunnels = proxy.tunnels(scheme, versions)
         if proxy.kind.isHTTP, tunnels { set(CURLOPT_HTTPPROXYTUNNEL, 1) }
         // libcurl quirk: SOCKS offers GSSAPI (7.88.1). libcurl offers GSSAPI, which looks names up. CURLOPT_SOCKS5_AUTH permits
@@ -38,20 +37,14 @@ extension EasyHandle {
         }
         if proxy.keepsName {
             // The loop's own trust settings do not apply: they may be those of the request's host alone.
-            try proxy.trust.apply(to: curl, &options)
+            try proxy.trust.apply(&self)
         }
         // An address in brackets cannot have an entry (libcurl quirk "Missing entries are looked up").
         if pin.proxyName.hasPrefix("[") {
-            options.note(ccurl_set_resolver_start_function(curl, nil), CURLOPT_RESOLVER_START_FUNCTION)
+            note(ccurl_set_resolver_start_function(curl, nil), CURLOPT_RESOLVER_START_FUNCTION)
         }
     }
 
-    /// Whether libcurl took a kept connection that does not belong to the pin.
-    ///
-    /// libcurl quirk: One name for an HTTPS proxy (7.88.1 passes over a tunnel of another login; 8.14.1 chooses it). TLS proves
-    /// the proxy's name, so it cannot be made up, and libcurl may choose a kept connection of another login or address. The
-    /// pre-request callback rejects that, and the addresses are tried in turn. Tests: SecureProxyTests.
-    func isForeign(_ pin: Pin) -> Bool { pin.sharesName && connection == nil }
 }
 
 extension EgressProxy {
@@ -70,59 +63,59 @@ extension EgressProxy {
     }
 }
 
-// libcurl quirk: Few codes for proxies (7.88.1). libcurl reports SOCKS failures with one code, and a broken proxy like a broken
-// server. The client reads CURLINFO_PROXY_ERROR, the status of CONNECT and the phase. Tests: SocksTests, SquidTests.
-extension EasyHandle {
+// The failures of an egress path: libcurl has few codes of its own for proxies.
+extension EgressPath {
     /// Returns the failure; `nil` when it is not about the egress path.
-    func egressFailure(_ code: CURLcode) -> TransferFailure? {
-        guard let egressPath = pin?.key.egressPath else { return nil }
-        if code == CURLE_INTERFACE_FAILED, let source = egressPath.source {
-            return EasyHandle.unusable(source, "there is none of that name, or it has no address of the family")
+    func failure(_ code: CURLcode, of handle: EasyHandle) -> TransferFailure? {
+        if code == CURLE_INTERFACE_FAILED, let source {
+            return source.unusable("there is none of that name, or it has no address of the family")
         }
-        if egressPath.unixSocket != nil, code == CURLE_COULDNT_CONNECT, socketError == 0 {
-            let number = long(CURLINFO_OS_ERRNO)
+        if unixSocket != nil, code == CURLE_COULDNT_CONNECT, handle.findings.socketError == 0 {
+            let number = handle.long(CURLINFO_OS_ERRNO)
             return TransferFailure(
                 code: .connectFailed,
                 phase: .connect,
                 message: "the Unix socket: \(number == 0 ? "connection failed" : systemErrorText(Int32(number)))"
             )
         }
-        guard let proxy = egressPath.proxy, !mayHaveBeenSent else { return nil }
-        return proxyFailure(code, proxy)
+        guard let proxy, !handle.sending.mayHaveBeenSent else { return nil }
+        return proxy.failure(code, of: handle)
     }
+}
 
-    private func proxyFailure(_ code: CURLcode, _ proxy: EgressProxy) -> TransferFailure? {
+extension EgressProxy {
+    fileprivate func failure(_ code: CURLcode, of handle: EasyHandle) -> TransferFailure? {
         func failure(_ code: TransferFailure.Code, _ message: String, _ phase: TransferFailure.Phase = .connect)
             -> TransferFailure
         { TransferFailure(code: code, phase: phase, message: message) }
 
-        let status = long(CURLINFO_HTTP_CONNECTCODE)
-        if status == 407 { return failure(.proxyLoginRefused, loginMessage(proxy, "407")) }
+        let status = handle.long(CURLINFO_HTTP_CONNECTCODE)
+        if status == 407 { return failure(.proxyLoginRefused, loginMessage("407")) }
         if status >= 300 || status > 0 && status < 200 {
-            return failure(.proxyRefused, "the proxy refused CONNECT \(target(of: proxy)) with status \(status)")
+            return failure(.proxyRefused, "the proxy refused CONNECT \(target(of: handle)) with status \(status)")
         }
         switch code {
-        case CURLE_COULDNT_CONNECT where socketError == 0:
-            let number = long(CURLINFO_OS_ERRNO)
+        case CURLE_COULDNT_CONNECT where handle.findings.socketError == 0:
+            let number = handle.long(CURLINFO_OS_ERRNO)
             let reason = number == 0 ? "connection failed" : systemErrorText(Int32(number))
             return failure(.proxyUnreachable, "the proxy cannot be connected to: \(reason)")
         case CURLE_PROXY:
-            return socksFailure(proxy)
-        case CURLE_PEER_FAILED_VERIFICATION where proxy.kind == .https && status == 0,
-            CURLE_SSL_ISSUER_ERROR where proxy.kind == .https && status == 0:
-            return failure(.proxyUnreachable, "the proxy's certificate was refused: \(certificateMessage)", .tls)
-        case CURLE_SSL_CACERT_BADFILE where proxy.kind == .https && status == 0:
-            return failure(.trustRootsMissing, "the CA file \(proxy.trust.authorityFile ?? "") is not PEM", .tls)
-        case CURLE_SSL_CIPHER where proxy.kind == .https && status == 0:
-            return .tlsSettingsRefused(curlText: curlText ?? "no reason")
-        case CURLE_SSL_CONNECT_ERROR where proxy.kind == .https && status == 0:
+            return socksFailure(of: handle)
+        case CURLE_PEER_FAILED_VERIFICATION where kind == .https && status == 0,
+            CURLE_SSL_ISSUER_ERROR where kind == .https && status == 0:
+            return failure(.proxyUnreachable, "the proxy's certificate was refused: \(handle.certificateMessage)", .tls)
+        case CURLE_SSL_CACERT_BADFILE where kind == .https && status == 0:
+            return failure(.trustRootsMissing, "the CA file \(trust.authorityFile ?? "") is not PEM", .tls)
+        case CURLE_SSL_CIPHER where kind == .https && status == 0:
+            return .tlsSettingsRefused(curlText: handle.curlText ?? "no reason")
+        case CURLE_SSL_CONNECT_ERROR where kind == .https && status == 0:
             return failure(
                 .proxyUnreachable,
-                "the TLS handshake with the proxy failed: \(curlText ?? "no reason")",
+                "the TLS handshake with the proxy failed: \(handle.curlText ?? "no reason")",
                 .tls
             )
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_WEIRD_SERVER_REPLY:
-            guard status == 0, phase == .connecting || proxy.kind == .https else { return nil }
+            guard status == 0, handle.progress.phase == .connecting || kind == .https else { return nil }
             return failure(.proxyUnreachable, "the proxy broke off before the connection stood")
         default:
             return nil
@@ -130,17 +123,18 @@ extension EasyHandle {
     }
 
     /// Returns the target that the proxy was asked for.
-    private func target(of proxy: EgressProxy) -> String {
-        guard let pin else { return "" }
-        return proxy.endpoint == nil ? "\(transfer?.request.url.hostText ?? ""):\(pin.key.port)" : "\(pin.key.endpoint)"
+    private func target(of handle: EasyHandle) -> String {
+        guard let pin = handle.pin else { return "" }
+        return endpoint == nil
+            ? "\(handle.transfer?.request.url.hostText ?? ""):\(pin.key.port)" : "\(pin.key.endpoint)"
     }
 
-    private func loginMessage(_ proxy: EgressProxy, _ word: String) -> String {
-        proxy.login == nil ? "the proxy wants a login (\(word))" : "the proxy refused the login (\(word))"
+    private func loginMessage(_ word: String) -> String {
+        login == nil ? "the proxy wants a login (\(word))" : "the proxy refused the login (\(word))"
     }
 
-    private func socksFailure(_ proxy: EgressProxy) -> TransferFailure {
-        let number = CURLproxycode(rawValue: UInt32(truncatingIfNeeded: long(CURLINFO_PROXY_ERROR)))
+    private func socksFailure(of handle: EasyHandle) -> TransferFailure {
+        let number = CURLproxycode(rawValue: UInt32(truncatingIfNeeded: handle.long(CURLINFO_PROXY_ERROR)))
         let refusal: String? =
             switch number {
             case CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_RECV_AUTH, CURLPX_IDENTD, CURLPX_IDENTD_DIFFER: nil
@@ -161,20 +155,20 @@ extension EasyHandle {
             default: "SOCKS failure \(number.rawValue)"
             }
         guard let refusal else {
-            let message = loginMessage(proxy, "SOCKS")
+            let message = loginMessage("SOCKS")
             return TransferFailure(code: .proxyLoginRefused, phase: .connect, message: message)
         }
         guard !refusal.isEmpty else {
             return TransferFailure(
                 code: .proxyUnreachable,
                 phase: .connect,
-                message: "the proxy broke off, or does not speak \(proxy.kind)"
+                message: "the proxy broke off, or does not speak \(kind)"
             )
         }
         return TransferFailure(
             code: .proxyRefused,
             phase: .connect,
-            message: "the proxy did not connect to \(target(of: proxy)): \(refusal)"
+            message: "the proxy did not connect to \(target(of: handle)): \(refusal)"
         )
     }
 }

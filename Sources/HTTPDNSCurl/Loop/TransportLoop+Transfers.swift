@@ -4,11 +4,107 @@
 internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-// Transfers that libcurl ends although they may continue, and that it gets once more.
+// Transfers that libcurl gets: now, later when a shared connection has room (``StreamQueue``), and once more when it has ended them
+// although they may continue.
 extension TransportLoop {
+    // MARK: transfers that share connections
+
+    /// Gives a prepared handle to libcurl, now or when one of its pin's connections has room.
+    /// - Parameter removals: The first lines of its RESOLVE list, which must not wait.
+    func add(_ handle: EasyHandle, removals: [String]) -> CURLMcode {
+        guard let pin = handle.pin, handle.sharesConnection else { return curl_multi_add_handle(multi, handle.curl) }
+        if pin.streams.isEmpty, admission(of: pin) == .several { return give(handle, of: pin) }
+        if !removals.isEmpty {
+            handle.memory.freeRemovalList(before: pin.resolve)
+            handle.setResolveList(removals: [], pin)
+            pins.restoreRemovals(removals)
+        }
+        pin.streams.append(handle)
+        if !pin.streams.isListed {
+            pin.streams.isListed = true
+            work.crowded.append(pin)
+        }
+        return CURLM_OK
+    }
+
+    private func admission(of pin: Pin) -> StreamQueue.Admission {
+        pin.streams.admission(on: pin.connections, maximum: configuration.maximumStreams)
+    }
+
+    private func give(_ handle: EasyHandle, of pin: Pin) -> CURLMcode {
+        if !handle.streamTurn.isUndecided { pin.streams.began() }
+        handle.streamTurn.isUndecided = true
+        return curl_multi_add_handle(multi, handle.curl)
+    }
+
+    /// Gives waiting transfers to libcurl, as far as there is room. It runs once in each turn, after everything that may have
+    /// made room.
+    func admitWaiting() {
+        var index = 0
+        // A failed transfer starts others, which may wait in turn.
+        while index < work.crowded.count {
+            let pin = work.crowded[index]
+            if pin.isRetired { leaveRetired(pin) } else { admitWaiting(of: pin) }
+            guard pin.streams.isEmpty else {
+                index += 1
+                continue
+            }
+            pin.streams.isListed = false
+            work.crowded.swapAt(index, work.crowded.count - 1)
+            work.crowded.removeLast()
+        }
+    }
+
+    private func admitWaiting(of pin: Pin) {
+        while !pin.streams.isEmpty {
+            let admission = admission(of: pin)
+            guard admission != .none, let handle = pin.streams.popFirst() else { return }
+            handle.progress.dialedAt = now
+            deadlineMayBeEarlier(for: handle)
+            if admission == .oneOnNewConnection { handle.options.setConnectsFresh(true) }
+            let carried = pin.connections.counts.fullest
+            finish(handle, unlessAdded: give(handle, of: pin))
+            // If libcurl found room, the next one may follow in this turn.
+            guard admission == .one else { continue }
+            driver?.act(now: now)
+            // libcurl may have ended others on the connection.
+            collectFinished()
+            guard let connection = handle.connection else { continue }
+            if handle.streamTurn.isUndecided {
+                pin.streams.isFull(at: carried)
+            } else {
+                pin.streams.foundRoom(on: connection)
+            }
+        }
+    }
+
+    /// Moves the waiting transfers of a retired pin to new pins: its connections serve only the transfers that they carry.
+    private func leaveRetired(_ old: Pin) {
+        while let handle = old.streams.popFirst() {
+            let key = handle.transfer.map { self.key(of: $0, at: old.key.endpoint) } ?? old.key
+            let pin = pins.acquire(key, at: now)
+            pin.streams.inherit(from: old.streams)
+            defer { shut(pins.release(old)) }
+            do {
+                try handle.move(to: pin, removals: [])
+                finish(handle, unlessAdded: add(handle, removals: []))
+            } catch {
+                finish(handle, .failure(error), isAdded: false)
+            }
+        }
+    }
+
+    private func finish(_ handle: EasyHandle, unlessAdded code: CURLMcode) {
+        guard code != CURLM_OK else { return }
+        let text = String(cString: curl_multi_strerror(code))
+        finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
+    }
+
+    // MARK: beginning again
+
     /// - Returns: Whether the transfer is in progress again.
     func beginAgain(_ handle: EasyHandle, after code: CURLcode) -> Bool {
-        if handle.rejectsConnection { return beginAgainElsewhere(handle) }
+        if let rejection = handle.findings.rejection { return beginAgainElsewhere(handle, after: rejection) }
         if handle.isUnprocessed { return sendUnprocessed(handle) }
         if TransportLoop.connectionEnds.contains(code) { return beginAgainOnNewConnection(handle) }
         guard code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY else { return false }
@@ -22,10 +118,10 @@ extension TransportLoop {
     /// removed fails with `CURLE_COULDNT_RESOLVE_HOST`, and begins again with its own. Sent bytes are counted from zero then,
     /// so the rules of a second sending apply first. Tests: TransportConnectionTests, RepetitionTests.
     private func beginAgainWithEntry(_ handle: EasyHandle) -> Bool {
-        guard let pin = handle.pin, !handle.bringsEntry, !handle.hasFailed else { return false }
-        if handle.mayHaveBeenSent {
+        guard let pin = handle.pin, !handle.bringsEntry, !handle.ending.hasFailed else { return false }
+        if handle.sending.mayHaveBeenSent {
             if handle.refusesSecondSending() { return handle.isUnprocessed && sendUnprocessed(handle) }
-            if handle.mayHaveBeenSent { (handle.isRepeated, handle.countsFromZero) = (true, true) }
+            if handle.sending.mayHaveBeenSent { handle.sending.beginAgain(countsFromZero: true) }
         }
         curl_multi_remove_handle(multi, handle.curl)
         pin.isEntered = false
@@ -33,15 +129,14 @@ extension TransportLoop {
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
 
-    /// Begins a transfer again after libcurl took a kept connection that must not carry the request (libcurl quirks "One name for
-    /// an HTTPS proxy", "Stray bytes"). That connection was closed, or stays for its own requests. Where it certainly was closed,
-    /// libcurl may choose again; otherwise the transfer gets a connection of its own.
-    private func beginAgainElsewhere(_ handle: EasyHandle) -> Bool {
-        handle.rejectsConnection = false
-        guard let pin = handle.pin, !handle.hasFailed else { return false }
+    /// Begins a transfer again after libcurl took a kept connection that must not carry the request. That connection was closed, or
+    /// stays for its own requests. Where it certainly was closed, libcurl may choose again; otherwise the transfer gets a connection of
+    /// its own.
+    private func beginAgainElsewhere(_ handle: EasyHandle, after rejection: TransferFindings.Rejection) -> Bool {
+        handle.findings.rejection = nil
+        guard let pin = handle.pin, !handle.ending.hasFailed else { return false }
         curl_multi_remove_handle(multi, handle.curl)
-        if !handle.mayTakeAnother { handle.setConnectsFresh(true) }
-        handle.mayTakeAnother = false
+        if rejection == .isUnfit { handle.options.setConnectsFresh(true) }
         handle.setResolveList(removals: [], pin)
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
@@ -49,7 +144,7 @@ extension TransportLoop {
     /// Sends an HTTP/2 request again, whatever its method, since the server processed nothing of it. Its connection accepts no
     /// more requests.
     private func sendUnprocessed(_ handle: EasyHandle) -> Bool {
-        guard let transfer = handle.transfer, let old = handle.pin, !handle.hasFailed else { return false }
+        guard let transfer = handle.transfer, let old = handle.pin, !handle.ending.hasFailed else { return false }
         if handle.requiresHTTP1, !useHTTP1(for: transfer, insteadOf: old) { return false }
         guard handle.isBodyAtHand else { return false }
         // libcurl quirk: Old requests wait longest (8.14.1). libcurl serves transfers by a number that a later one may have
@@ -57,9 +152,11 @@ extension TransportLoop {
         // GOAWAY do not count as refusals. A trace tells them apart. Tests: GoAwayTests.
         let lastStream = handle.connection?.lastStream
         let isStream =
-            handle.stream?.isRefused == true && handle.stream?.isPastGoAway(lastStream: lastStream) != true
+            handle.sending.stream?.isRefused == true
+            && handle.sending.stream?.isPastGoAway(lastStream: lastStream) != true
         let isServing =
-            old.heardAt >= handle.sentAt || handle.stream?.isBehindOthers(lastStream: lastStream) == true
+            old.heardAt >= handle.sending.sentAt
+            || handle.sending.stream?.isBehindOthers(lastStream: lastStream) == true
         guard transfer.refusals.add(isStream: isStream, isServing: isServing) else { return false }
         curl_multi_remove_handle(multi, handle.curl)
         if isStream, let connection = handle.connection {
@@ -120,11 +217,11 @@ extension TransportLoop {
     /// libcurl quirk: Repetition depends on the end (7.88.1). Over HTTP/2 libcurl repeats after some ends only. The loop does
     /// so once, on another pin. Tests: DeadHTTP2ConnectionTests.
     private func beginAgainOnNewConnection(_ handle: EasyHandle) -> Bool {
-        guard handle.stream != nil, !handle.isHeadBegun, !handle.hasFailed, !handle.isRepeated,
+        guard handle.sending.stream != nil, !handle.head.isBegun, !handle.ending.hasFailed, !handle.sending.isRepeated,
             handle.transfer?.mayBeSentTwice == true, handle.tlsAlert == nil, let old = handle.pin
         else { return false }
         curl_multi_remove_handle(multi, handle.curl)
-        handle.isRepeated = true
+        handle.sending.beginAgain(countsFromZero: false)
         // With the old pin libcurl would find the ended connection as long as other requests are on it. All requests move to
         // the new pin, and wait for the connection that the first of them makes.
         pins.retire(old)
