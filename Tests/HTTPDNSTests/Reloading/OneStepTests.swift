@@ -52,7 +52,8 @@ struct OneStepTests {
     /// A provider that fails, once it may.
     private struct Failing: HTTPDNSProvider {
         let name = "scripted"
-        let (asked, fails) = (Gate(), Gate())
+        let asked = Gate()
+        let fails = Gate()
 
         func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
             asked.open()
