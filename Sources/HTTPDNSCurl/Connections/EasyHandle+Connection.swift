@@ -11,15 +11,17 @@ extension EasyHandle {
     /// Sets how long connections are kept, and how the kernel detects dead ones.
     func configureConnections() {
         let configuration = loop.configuration
+        // libcurl quirk "The idle limit counts busy connections".
         if !loop.keepsConnections { options.set(CURLOPT_FORBID_REUSE, 1) }
         options.set(CURLOPT_MAXAGE_CONN, configuration.idleSeconds)
         options.set(CURLOPT_MAXLIFETIME_CONN, configuration.lifeSeconds)
     }
 
     /// Switches keepalive on for a new socket: it detects a dead path while a response is pending, and sent data is bounded by
-    /// TCP_USER_TIMEOUT.
+    /// TCP_USER_TIMEOUT. CURLOPT_TCP_KEEPALIVE stays off: it would replace these values after this call.
     ///
-    /// libcurl's CURLOPT_TCP_KEEPALIVE stays off: it has no count before 8.9, and would replace these values after this call.
+    /// libcurl quirk: The count of keepalive is new (all versions). CURLOPT_TCP_KEEPCNT exists since 8.9, so the client
+    /// sets the socket's options itself. Tests: SocketOptionTests.
     func keepAlive(_ descriptor: Int32, family: Int32) {
         let keepalive = loop.configuration.tcpKeepalive
         guard !keepalive.isOff, isInternetFamily(family) else { return }
@@ -126,8 +128,11 @@ extension EasyHandle {
 
     // MARK: whether a kept connection may carry the request
 
-    /// Whether libcurl took a kept connection that does not belong to the pin. libcurl identifies connections to a proxy by
-    /// the proxy's name, not by their login or local address.
+    /// Whether libcurl took a kept connection that does not belong to the pin.
+    ///
+    /// libcurl quirk: One name for an HTTPS proxy (7.88.1 passes over a tunnel of another login; 8.14.1 chooses it).
+    /// TLS proves the proxy's name, so it cannot be made up, and libcurl may choose a kept connection of another login
+    /// or address. The pre-request callback rejects that, and the addresses are tried in turn. Tests: SecureProxyTests.
     func isForeign(_ pin: Pin) -> Bool { pin.sharesName && connection == nil }
 
     /// Whether the request's connection serves one request at a time.
@@ -153,6 +158,10 @@ extension EasyHandle {
     }
 
     /// Whether the kept connection that libcurl chose has bytes that belong to no request.
+    ///
+    /// libcurl quirk: Stray bytes (7.88). Over HTTP/1.x libcurl takes bytes on an idle connection, such as a 408, for
+    /// the next response. Before each request the driver, the kernel (FIONREAD) and OpenSSL (`SSL_pending`) are asked
+    /// for them. Tests: StrayBytesTests, StrayTimeoutTests.
     var meetsStrayBytes: Bool {
         guard !hasOpenedConnection, isOverHTTP1 else { return false }
         if hasDecryptedBytes { return true }

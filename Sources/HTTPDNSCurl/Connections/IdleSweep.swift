@@ -37,16 +37,19 @@ struct IdleSweep {
 }
 
 extension TransportConfiguration {
-    /// The idle limit for libcurl, which compares whole elapsed seconds and closes a connection when there are more.
+    // libcurl quirk: Age limits skip busy connections (7.88.1). libcurl checks the age of idle connections only, in
+    // whole seconds, and 0 is no limit. The loop retires the pin of a shared connection. Tests: RetiredConnectionTests,
+    // RetiredSharedConnectionTests.
+    /// The idle limit for libcurl, which closes a connection when more seconds have elapsed.
     var idleSeconds: Int { max(0, Int(idleLimit.components.seconds) - 1) }
-    /// The maximum age for libcurl, to which 0 means no limit.
+    /// The maximum age for libcurl.
     var lifeSeconds: Int { max(1, Int(maximumAge.components.seconds) - 1) }
 }
 
-/// A transfer that makes libcurl check its idle connections.
+/// A transfer that makes libcurl check its idle connections. It has no other effect: it ends before there is a socket.
 ///
-/// libcurl checks them only when it looks for a connection (LibcurlQuirks.md: idle connections stay open). This transfer looks
-/// for one and has no other effect: its name cannot be looked up, and it ends before there is a socket.
+/// libcurl quirk: Idle connections stay open (7.88). libcurl closes dead, old and idle connections only when it looks
+/// for one. A transfer that cannot be looked up makes it look. Tests: RetiredConnectionTests.
 final class IdleConnectionReaper {
     private let curl: UnsafeMutableRawPointer
     private var isRunning = false

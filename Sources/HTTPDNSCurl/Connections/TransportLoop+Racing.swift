@@ -305,7 +305,8 @@ extension TransportLoop {
         }
     }
 
-    /// The time in which the end of a stream follows the last bytes of its response.
+    /// The time for the end of a stream after the last bytes of its response (libcurl quirk "The end of a stream is
+    /// missed").
     private static let streamEndDelay: Int64 = 100_000_000
 
     func lookSoon(at handle: EasyHandle) {

@@ -63,7 +63,9 @@ extension EgressProxy {
     }
 }
 
-// The failures of an egress path: libcurl has few codes of its own for proxies.
+// libcurl quirk: Few codes for proxies (7.88.1). libcurl reports SOCKS failures with one code, and a broken proxy like
+// a broken server. The client reads CURLINFO_PROXY_ERROR, the status of CONNECT and the phase. Tests: SocksTests,
+// SquidTests.
 extension EgressPath {
     /// Returns the failure; `nil` when it is not about the egress path.
     func failure(_ code: CURLcode, of handle: EasyHandle) -> TransferFailure? {

@@ -6,7 +6,10 @@ internal import Glibc
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSTransfer.LocalSource {
-    /// Binds a new socket to the local address, if it is one. libcurl's own option would look the address up like a name.
+    /// Binds a new socket to the local address, if it is one.
+    ///
+    /// libcurl quirk: A local address is looked up (7.88.1). CURLOPT_INTERFACE looks an address up like a name, so the
+    /// socket callback binds the socket. Tests: LocalWayTests.
     /// - Returns: The system's error number and the failure of the transfer; `nil` when the socket can be used.
     func bind(_ descriptor: Int32, family: Int32) -> (number: Int32, failure: TransferFailure)? {
         guard case .address(let address) = self, family == AF_INET || family == AF_INET6 else { return nil }

@@ -129,9 +129,9 @@ extension TransportLoop {
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
 
-    /// Begins a transfer again after libcurl took a kept connection that must not carry the request. That connection was closed, or
-    /// stays for its own requests. Where it certainly was closed, libcurl may choose again; otherwise the transfer gets a connection of
-    /// its own.
+    /// Begins a transfer again after libcurl took a kept connection that must not carry the request (libcurl quirks
+    /// "One name for an HTTPS proxy", "Stray bytes"). That connection was closed, or stays for its own requests. Where
+    /// it certainly was closed, libcurl may choose again; otherwise the transfer gets a connection of its own.
     private func beginAgainElsewhere(_ handle: EasyHandle, after rejection: TransferFindings.Rejection) -> Bool {
         handle.findings.rejection = nil
         guard let pin = handle.pin, !handle.ending.hasFailed else { return false }

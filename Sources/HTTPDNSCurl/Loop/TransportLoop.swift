@@ -290,11 +290,13 @@ final class TransportLoop {
             return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
         }
         if handle.body.isCutOff {
-            // The code of libcurl 8.
+            // The code of libcurl 8 (libcurl quirk "Truncated TLS bodies pass").
             return .failure(withTrail(handle.failure(for: CURLE_RECV_ERROR, elapsed: elapsed(handle)), handle))
         }
         guard handle.head.isComplete else {
-            // Not CURLE_GOT_NOTHING while another request of the connection is being repeated (7.88.1: `bits.retry`).
+            // libcurl quirk: Success without a head (7.88.1). While another request of the connection is repeated,
+            // libcurl ends a transfer with `CURLE_OK` without a head (`bits.retry`). It counts as `CURLE_GOT_NOTHING`.
+            // Tests: DeadHTTP2ConnectionTests.
             if handle.sending.stream != nil {
                 let failure = handle.failure(for: CURLE_GOT_NOTHING, elapsed: elapsed(handle))
                 return .failure(withTrail(failure, handle))
@@ -328,7 +330,7 @@ final class TransportLoop {
         // A handle that libcurl never had still tells of its last transfer.
         if handle.transfer?.notes != nil, isAdded, !handle.streamTurn.isWaiting { handle.noteFacts() }
         if handle.head.countsKeepAlive { handle.noteKeepAlive() }
-        // libcurl closes the connection of a transfer that is removed while it is marked as connect-only.
+        // libcurl would close the connection (libcurl quirk "Connect-only connections are private").
         if handle.options.onlyConnects { handle.options.set(CURLOPT_CONNECT_ONLY, 0) }
         if handle.streamTurn.isWaiting {
             handle.pin?.streams.remove(handle)
@@ -447,8 +449,11 @@ final class TransportLoop {
         unpause(handle)
     }
 
-    /// Resumes sending after an early response. After an error status libcurl discards the rest of the request, but it never
-    /// ends a transfer whose sending is paused (7.88.1). The sending side is resumed, and pauses again if it has nothing.
+    /// Resumes sending after an early response: libcurl discards the rest of the request, and sending pauses again if
+    /// it has nothing.
+    ///
+    /// libcurl quirk: A paused sender never ends (7.88.1). After an error status libcurl never ends a transfer whose
+    /// sending is paused, so the loop resumes it when the response begins. Tests: TransportStreamTests.
     func resumeAnsweredEarly() {
         work.kinds.remove(.earlyAnswers)
         while let handle = work.popAnsweredEarly() { resumeSending(handle) }
@@ -464,7 +469,9 @@ final class TransportLoop {
         handle.body.isTakingKept = !handle.body.isPaused
         let code = curl_easy_pause(handle.curl, directions)
         handle.body.isTakingKept = false
-        // This call delivers the data that libcurl had kept back. If that fails, libcurl does not continue the transfer.
+        // libcurl quirk: Kept-back data arrives in the call (7.88.1). `curl_easy_pause` delivers kept-back data before
+        // it returns. The body callback accepts it all, and the loop ends the transfer after an error.
+        // Tests: TransportAnswerTests.
         if handle.ending.hasFailed || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
             finish(handle, result(of: handle, code))
         }

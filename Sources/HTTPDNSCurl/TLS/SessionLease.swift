@@ -15,7 +15,8 @@ struct SessionLease {
         self.sessions = sessions
     }
 
-    /// Sets an empty store before libcurl creates its own, which it would lose with the first store of a pin.
+    /// Sets an empty store before libcurl creates its own, which it would lose with the first store of a pin (libcurl
+    /// quirk "Sessions belong to a handle").
     mutating func useNone(_ noSessions: TLSSessions, by curl: UnsafeMutableRawPointer) {
         // Session stores outlive a reset of the options (`curl_easy_reset`).
         if sessions == nil { use(noSessions, by: curl) }
@@ -38,8 +39,8 @@ struct SessionLease {
     /// Forgets the store of a handle that is gone.
     mutating func forget() { sessions = nil }
 
-    /// Makes libcurl forget which connection its last transfer used, so that it does not look for it when the handle is removed
-    /// (LibcurlQuirks.md: the last connection is looked for). libcurl must have ended the transfer.
+    /// Makes libcurl forget which connection its last transfer used (libcurl quirk "The last connection is looked
+    /// for"). libcurl must have ended the transfer.
     func forgetConnection(of curl: UnsafeMutableRawPointer, _ noConnections: EmptyConnectionPool) {
         guard let sessions else { return }
         noConnections.forgetConnection(of: curl)

@@ -148,9 +148,11 @@ extension EasyHandle {
         }
     }
 
-    /// Pauses a transfer over HTTP/1.x whose next read could exceed the window of its reader. If ``receiveBody(_:)`` refused the
-    /// data instead, libcurl would copy what it has read (LibcurlQuirks.md: refused data is copied). The loop calls this when
+    /// Pauses a transfer over HTTP/1.x whose next read could exceed the window of its reader. The loop calls this when
     /// libcurl has returned.
+    ///
+    /// libcurl quirk: Refused data is copied (7.88.1). libcurl copies what the body callback refuses (`pausewrite`), so
+    /// the transfer is paused between two reads. Tests: TransportStreamTests.
     func pauseBeforeNextRead() {
         let readSize = options.readSize
         guard body.unreadBytes + readSize > Transfer.window, sending.isOverHTTP1, !body.isPaused, let transfer,
@@ -205,7 +207,9 @@ extension EasyHandle {
 
     /// Notes that a kept connection died without a byte of a response, and that the request will be sent on another.
     func noteRedial() {
-        // libcurl fails the sixth repetition (LibcurlQuirks.md: repetitions are counted by handle).
+        // libcurl quirk: Repetitions are counted by handle (7.88.1). libcurl fails the sixth repetition of a handle's
+        // transfers together (`retrycount`), so a handle whose transfer was repeated is reset or replaced.
+        // Tests: SecondSendingTests.
         options.needsReset = true
         sending.redial()
         progress.redial(at: loop.now)
@@ -213,13 +217,19 @@ extension EasyHandle {
         loop.noteRedial(self)
     }
 
-    /// Returns whether to refuse a second sending. After a reused connection died without a byte of a response, or the server
-    /// refused the stream, libcurl would send any request once more.
+    /// Returns whether to refuse a second sending.
+    ///
+    /// libcurl quirk: Silent repetition (7.88.1 to 8.21.0). libcurl sends a request again, with any method, when its
+    /// kept connection ends without a response, or the server refused the stream; 7.88 up to six times. One that must
+    /// not be sent twice gets no new socket. Over HTTP/1.x CURLOPT_FRESH_CONNECT makes the repetition the last, and
+    /// CURLINFO_REQUEST_SIZE at 0 proves that nothing was sent. Tests: TransportConnectionTests, RepetitionTests.
     func refusesSecondSending() -> Bool {
         guard sending.mayHaveBeenSent, !takesSendingBack() else { return false }
         if noteRepetition() { return true }
         if sending.stream != nil, head.isBegun {
-            // libcurl repeats it over HTTP/1.1, although the response has begun (7.88.1, 8.14.1).
+            // libcurl quirk: HTTP/1.1 on demand (7.88.1, 8.14.1). After `HTTP_1_1_REQUIRED` libcurl repeats the
+            // request, with any method and after a part of the response. The loop stops that, uses a pin for HTTP/1.1,
+            // and remembers 256 origins for ten minutes. Tests: RefusedStreamTests.
             ending.failure = TransferFailure(
                 code: .connectionLost,
                 phase: .body,
@@ -359,7 +369,8 @@ extension EasyHandle {
         transfer.sendings += 1
         if sending.isOverHTTP1 {
             connection?.expectedBytes = 0
-            // libcurl's repetition then has a connection of its own and is the last (LibcurlQuirks.md: silent repetition).
+            // libcurl's repetition then has a connection of its own and is the last (libcurl quirk "Silent
+            // repetition").
             if !hasOpenedConnection { options.setConnectsFresh(true) }
         }
         loop.watch(self)

@@ -216,7 +216,7 @@ extension EasyHandle {
             if code == CURLE_RECV_ERROR, let text = curlText, EasyHandle.isAboutChunks(text) {
                 return failure(.protocolViolation, .body, text)
             }
-            // The text is that of libcurl 8; 7.88 takes the body for whole, see ``TransportLoop/result(of:_:)``.
+            // The text is that of libcurl 8 (libcurl quirk "Truncated TLS bodies pass").
             if body.isCutOff, curlText?.contains("unexpected eof") != false {
                 return failure(.connectionLost, .body, EasyHandle.cutOff)
             }

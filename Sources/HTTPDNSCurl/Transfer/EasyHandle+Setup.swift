@@ -44,7 +44,7 @@ extension EasyHandle {
         let method = try MethodOptions.of(transfer.request, isOverHTTP1: pin.usesHTTP1(for: scheme))
         if method.sendsBodyWithHead, case .bytes(let bytes) = transfer.request.body { copyBody(bytes) }
         try options.set(method)
-        // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared
+        // Over HTTP/1.x the second sending is the last (libcurl quirk "Silent repetition"). Requests whose shared
         // HTTP/2 connection ended also share the next one, at any endpoint.
         let isLastSending =
             transfer.wasSent && !transfer.wasSentOverHTTP2 && transfer.race?.race.isHedged != true
@@ -122,18 +122,25 @@ extension EasyHandle {
         sessions.useNone(loop.noSessions, by: curl)
         options.set(CURLOPT_PATH_AS_IS, 1)
         options.set(CURLOPT_NOSIGNAL, 1)
+        // libcurl quirk: A lookup blocks the loop (7.88.1, 8.14.1). A transfer that is removed during a lookup waits
+        // for libcurl's thread. No lookup begins here, and CURLOPT_QUICK_EXIT is set besides.
+        // Tests: UntouchedSystemResolverTests.
         options.set(CURLOPT_QUICK_EXIT, 1)
         options.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        // libcurl quirk: The environment names proxies (7.88.1). libcurl reads `http_proxy` and its relatives, which
+        // makes the pin void: CURLOPT_PROXY and CURLOPT_NOPROXY are empty texts. Tests: SquidTests, ProxyAddressTests.
         options.set(CURLOPT_PROXY, "")
-        // If unset, the environment's `no_proxy` applies, which would bypass a proxy of the settings.
         options.set(CURLOPT_NOPROXY, "")
+        // libcurl quirk: libcurl follows redirects without pins (7.88.1). A redirect that libcurl follows goes to the
+        // system resolver, with custom fields and the client certificate. `CallState.follow` follows them.
+        // Tests: ClientCertificateTests.
         options.set(CURLOPT_FOLLOWLOCATION, 0)
-        // libcurl takes truncated bodies for whole (LibcurlQuirks.md: truncated bodies pass).
+        // The client decodes (libcurl quirk "Truncated bodies pass").
         options.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         options.set(CURLOPT_TCP_NODELAY, 1)
         configureConnections()
         options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, memory.errorBuffer), CURLOPT_ERRORBUFFER)
-        // Only the loop removes entries from libcurl's table.
+        // Only the loop removes entries (libcurl quirk "Entries without a time limit").
         options.set(CURLOPT_DNS_CACHE_TIMEOUT, loop.configuration.entrySeconds)
         options.note(ccurl_set_resolver_start_function(curl, refuseLookup), CURLOPT_RESOLVER_START_FUNCTION)
         options.set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
@@ -171,8 +178,9 @@ extension EasyHandle {
         }
         switch versions.kind {
         case .automatic:
-            // In clear text both mean HTTP/1.1. libcurl 8 passes over connections that were made ahead for a request that allows
-            // HTTP/2 (LibcurlQuirks.md: connections without a response).
+            // libcurl quirk: Connections without a response (8.14.1; not 7.88.1). libcurl passes over a kept connection
+            // in clear text without a response yet for a request that allows HTTP/2 (`url_match_http_multiplex`), so
+            // `automatic` sets HTTP/1.1 there. Tests: PreconnectTests, StrayTimeoutTests, DeadAddressTests.
             options.set(CURLOPT_HTTP_VERSION, scheme == .https ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
             // Many first requests to one server wait for the first connection, which will carry them all.
             options.set(CURLOPT_PIPEWAIT, scheme == .https ? 1 : 0)

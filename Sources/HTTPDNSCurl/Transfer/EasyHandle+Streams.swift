@@ -82,7 +82,7 @@ extension EasyHandle {
         sending.stream = RequestStream()
         transfer?.wasSentOverHTTP2 = true
         options.repeatOnlyRefused(true)
-        // libcurl 8 may put a request on one ending connection after another. The trace tells a GOAWAY from a refused stream.
+        // The trace tells a GOAWAY from a refused stream (libcurl quirk "Old requests wait longest").
         if mustNotBeRepeated || transfer?.refusals.isEmpty == false {
             sending.isCounted = true
             connection.unrepeatable += 1
@@ -99,7 +99,7 @@ extension EasyHandle {
         connection.unrepeatable -= 1
     }
 
-    /// Notes that libcurl is about to send the request again.
+    /// Notes that libcurl is about to send the request again (libcurl quirk "HTTP/1.1 on demand").
     /// - Returns: Whether the reason is a refused stream.
     func noteRepetition() -> Bool {
         guard var stream = sending.stream, !head.isBegun else { return false }

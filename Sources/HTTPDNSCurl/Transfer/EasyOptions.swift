@@ -6,8 +6,8 @@ internal import HTTPDNSPrimitives
 
 /// libcurl's handle, and the options that are set on it: a transfer sets only the differences from the last one.
 ///
-/// A transfer requires all of its options. Without a key pin, a client certificate or a callback it would be less secure than its
-/// settings.
+/// libcurl quirk: Options can be refused (any version). A libcurl without a feature refuses its options. A transfer
+/// requires all but those without which it is equally secure. Tests: OptionResultsTests.
 struct EasyOptions {
     private(set) var curl: UnsafeMutableRawPointer
     /// The first option that was refused; `nil` while none was.
@@ -75,7 +75,10 @@ struct EasyOptions {
         self.connectsFresh = connectsFresh
     }
 
-    /// Sets the size of libcurl's reads (LibcurlQuirks.md: the read buffer has one size).
+    /// Sets the size of libcurl's reads.
+    ///
+    /// libcurl quirk: The read buffer has one size (7.88.1). libcurl refuses another CURLOPT_BUFFERSIZE once a transfer
+    /// has begun: 16 KiB, or 128 KiB after a long body from the endpoint. Tests: TransportStreamTests.
     mutating func setReadSize(_ size: Int) {
         guard size != readSize, ccurl_set_long(curl, CURLOPT_BUFFERSIZE, size) == CURLE_OK else { return }
         readSize = size
@@ -87,16 +90,23 @@ struct EasyOptions {
         set(CURLOPT_VERBOSE, isOn ? 1 : 0)
     }
 
-    /// Sets whether libcurl repeats the request only after its stream was refused, and not when its kept connection ends. This
-    /// type of RTSP request has no other effect on HTTP (LibcurlQuirks.md: a refusal looks like any end).
+    /// Sets whether libcurl repeats the request only after its stream was refused, and not when its kept connection
+    /// ends.
+    ///
+    /// libcurl quirk: A refusal looks like any end (7.88.1). With CURLOPT_RTSP_REQUEST at `CURL_RTSPREQ_RECEIVE`, which
+    /// has no other effect on HTTP, libcurl repeats only requests whose stream was refused. So a repetition proves the
+    /// refusal. Tests: RefusedStreamTests.
     mutating func repeatOnlyRefused(_ isOn: Bool) {
         guard repeatsOnlyRefused != isOn else { return }
         let type = isOn ? CURL_RTSPREQ_RECEIVE : CURL_RTSPREQ_OPTIONS
         repeatsOnlyRefused = ccurl_set_long(curl, CURLOPT_RTSP_REQUEST, Int(type)) == CURLE_OK && isOn
     }
 
-    /// Ends the transfer successfully before its request is sent, so that libcurl keeps the connection. libcurl checks this
-    /// option between the pre-request callback and the sending (LibcurlQuirks.md: connect-only connections are private).
+    /// Ends the transfer successfully before its request is sent, so that libcurl keeps the connection.
+    ///
+    /// libcurl quirk: Connect-only connections are private (7.88.1, 8.14.1). Other transfers never get a connection
+    /// with CURLOPT_CONNECT_ONLY, so it is set in the pre-request callback, and unset before the transfer is removed.
+    /// Tests: PreconnectTests, PreconnectTLSTests.
     mutating func endsWithoutSending() -> Bool {
         needsReset = true
         onlyConnects = true

@@ -27,8 +27,8 @@ struct IncomingBody {
     private(set) var discardsUntil = Int64.max
     /// The number of dropped bytes.
     private var discardedBytes = 0
-    /// Whether only the end of the connection ends the body, and TLS must prove that end. LibcurlQuirks.md: truncated TLS bodies
-    /// pass.
+    /// Whether only the end of the connection ends the body, and TLS must prove that end (libcurl quirk "Truncated TLS
+    /// bodies pass").
     var awaitsCloseNotify = false
     /// Whether TLS has proved it.
     var hasCloseNotify = false

@@ -85,7 +85,11 @@ struct IncomingHead {
         return .final(received.1)
     }
 
-    /// Checks a piece of the head before libcurl reads it (CURLOPT_HEADER). LibcurlQuirks.md: a folded first line.
+    /// Checks a piece of the head before libcurl reads it.
+    ///
+    /// libcurl quirk: A folded first line (7.88.1; corrected in 8.2, by curl's pull request 11103). Before the first
+    /// field libcurl appends a folded line to memory that it has freed (`unfold_value`). With CURLOPT_HEADER the write
+    /// callback gets each line first, and refuses it. Tests: TransportConnectionTests.
     mutating func preview(_ piece: UnsafeRawBufferPointer) throws(TransferFailure) {
         guard CurlLibrary.foldsIntoFreedHeader else {
             throw TransferFailure(
@@ -155,7 +159,7 @@ struct IncomingHead {
             + "\(ResponseHeadParser.maximumFields) fields"
     )
 
-    /// libcurl 8 reports the same response as CURLE_BAD_CONTENT_ENCODING.
+    /// libcurl 8 reports it as CURLE_BAD_CONTENT_ENCODING (libcurl quirk "Transfer codings pass undecoded").
     static let otherTransferCoding = TransferFailure(
         code: .undecodable,
         phase: .firstByte,
@@ -177,6 +181,10 @@ struct IncomingHead {
     }
 
     /// Notes the codings of a `Transfer-Encoding`. A line that may continue one is refused: libcurl reads each line alone.
+    ///
+    /// libcurl quirk: Transfer codings pass undecoded (7.88.1; refused by 8.14.1). Without content decoding libcurl
+    /// delivers `Transfer-Encoding: gzip, chunked` compressed. The client refuses such a head.
+    /// Tests: TransportConnectionTests.
     private mutating func takeTransferCodings(_ line: UnsafeRawBufferPointer) throws(TransferFailure) {
         let coding = line[0] | 0x20 == UInt8(ascii: "t") ? line.transferCoding : nil
         if coding == .chunked { isChunked = true }
