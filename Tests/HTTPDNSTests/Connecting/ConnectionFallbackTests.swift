@@ -127,7 +127,7 @@ struct ConnectionFallbackTests {
         )
     }
 
-    @Test("A stream that was read is not sent to other addresses, and the error is that of the first")
+    @Test("A stream that was read goes to no other address, and keeps its error")
     func spentBody() async throws {
         let wire = ScriptedWire { request, _ in
             guard case .stream(_, let chunks) = request.body else { throw CancellationError() }

@@ -177,7 +177,7 @@ struct OwnTransportTests {
         let transport = OwnTransport { hop, _ in
             if !hasHead {
                 beginning.yield()
-                // It does not heed that its task is canceled.
+                // It goes on when its task is canceled.
                 await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
             }
             let body = Bytes { beginning.yield() }
