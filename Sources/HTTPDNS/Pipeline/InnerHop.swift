@@ -157,7 +157,7 @@ extension Pipeline {
                 // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
                 if hasWaited { rewritten = try await self.rewritten(request, context) }
             }
-        } catch  where isStale(context) && !(error is CancellationError) {
+        } catch let error where isStale(context) && !(error is CancellationError) {
             // What has failed by the former settings says nothing about the newer ones.
             return try await runAgain(request, context)
         }
