@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// The source of an answer, and the terms on which it is used: one object for all answers of a source by a route.
 package final class AnswerOrigin: Sendable {
