@@ -83,7 +83,7 @@ package final class Transport: Sendable {
     /// The first loop.
     let mailbox: LoopMailbox
     /// All loops; `nil` with a single one.
-    let group: LoopGroup?
+    let loopGroup: LoopGroup?
     private let logger: Logger?
 
     package convenience init(_ configuration: TransportConfiguration = TransportConfiguration()) {
@@ -96,7 +96,7 @@ package final class Transport: Sendable {
             configuration,
             shared: SharedLoopState(configuration, after: predecessor?.mailbox.shared)
         )
-        group = configuration.loops > 1 ? LoopGroup(configuration, first: mailbox) : nil
+        loopGroup = configuration.loops > 1 ? LoopGroup(configuration, first: mailbox) : nil
         logger = configuration.logger
     }
 
@@ -145,7 +145,7 @@ package final class Transport: Sendable {
 
     /// Returns the loop for a request.
     private func mailbox(for url: borrowing ParsedURL, _ permit: borrowing (any AnyObject & Sendable)?) -> LoopMailbox {
-        guard let loops = group else { return mailbox }
+        guard let loops = loopGroup else { return mailbox }
         return loops.mailbox(for: RaceOrigin(host: url.host, port: url.port), copy permit)
     }
 
@@ -157,14 +157,14 @@ package final class Transport: Sendable {
 
     /// The open connections, and the endpoints without one that requests were sent to, in no particular order.
     package var connectionPools: [HTTPDNSTransfer.ConnectionPool] {
-        guard let group else { return mailbox.pools.withLock { $0.records } }
-        return group.mailboxes.flatMap { mailbox in mailbox.pools.withLock { $0.records } }.merged()
+        guard let loopGroup else { return mailbox.pools.withLock { $0.records } }
+        return loopGroup.mailboxes.flatMap { mailbox in mailbox.pools.withLock { $0.records } }.merged()
     }
 
     /// The number of loops that get requests. Each is a thread once it has been used.
-    var startedLoops: Int { group?.startedLoops ?? 1 }
+    var startedLoops: Int { loopGroup?.startedLoops ?? 1 }
 
-    private var mailboxes: [LoopMailbox] { group?.mailboxes ?? [mailbox] }
+    private var mailboxes: [LoopMailbox] { loopGroup?.mailboxes ?? [mailbox] }
 
     /// Excludes existing connections from later transfers. Idle ones are closed; transfers in progress continue.
     package func retireConnections() {
@@ -195,9 +195,9 @@ package final class Transport: Sendable {
     }
 
     private func close(drainingUntil deadline: MonotonicTime?) async {
-        guard let group else { return await mailbox.close(drainingUntil: deadline) }
+        guard let loopGroup else { return await mailbox.close(drainingUntil: deadline) }
         await withTaskGroup(of: Void.self) { tasks in
-            for mailbox in group.mailboxes { tasks.addTask { await mailbox.close(drainingUntil: deadline) } }
+            for mailbox in loopGroup.mailboxes { tasks.addTask { await mailbox.close(drainingUntil: deadline) } }
         }
     }
 }

@@ -148,7 +148,7 @@ struct SeveralLoopsTests {
             try await transport.fetch(request(server.port))
         }
         #expect(transport.startedLoops == 2)
-        let second = try #require(transport.group?.mailboxes[1])
+        let second = try #require(transport.loopGroup?.mailboxes[1])
         #expect(second.pools.withLock { $0.records }.map(\.connections) == [1])
         // A loop that sleeps publishes nothing: 150 ms from now its measurement no longer counts.
         let later = SystemTimeSource().now() + .milliseconds(150)
