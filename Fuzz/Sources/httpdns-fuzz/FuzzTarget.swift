@@ -3,7 +3,7 @@
 
 /// One parser under test: it is given any octets, and traps when it finds what must not be.
 struct FuzzTarget: Sendable {
-    /// The name on the command line, and of the folder in `Corpus/`.
+    /// The name on the command line, and of the file in `Corpus/`.
     let name: String
     let run: @Sendable ([UInt8]) -> Void
 

@@ -17,9 +17,9 @@ package enum Repository {
 
     /// Returns the inputs of one target of the fuzzer (`Fuzz/README.md`).
     package static func corpus(_ target: String) throws -> [(name: String, bytes: [UInt8])] {
-        let folder = path("Fuzz/Corpus/\(target)")
-        return try FileManager.default.contentsOfDirectory(atPath: folder).map { name in
-            (name, [UInt8](try Data(contentsOf: URL(filePath: "\(folder)/\(name)"))))
-        }
+        let file = Data(try text("Fuzz/Corpus/\(target).json").utf8)
+        let inputs = try JSONDecoder().decode([String: String].self, from: file)
+        // Each character is a byte.
+        return inputs.map { name, input in (name, input.unicodeScalars.map { UInt8($0.value) }) }
     }
 }
