@@ -149,7 +149,7 @@ package final class Transport: Sendable {
         return loops.mailbox(for: RaceOrigin(host: url.host, port: url.port), copy permit)
     }
 
-    /// The records of endpoints, sorted: at most 4,096 from connecting to them, and as many of ejected endpoints.
+    /// The records of endpoints, sorted: at most 16,384 from connecting to them, and as many of ejected endpoints.
     package var endpointRecords: [HTTPDNSTransfer.EndpointRecord] {
         // A copy with shared storage: the loop takes the same lock, and thousands of records take time.
         mailbox.endpoints.withLock { $0 }.endpointRecords(at: SystemTimeSource().now())

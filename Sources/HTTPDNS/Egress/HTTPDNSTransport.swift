@@ -24,6 +24,7 @@ public protocol HTTPDNSTransport: Sendable {
     func send(_ hop: HTTPDNSHop) async throws -> HTTPDNSHop.Response
 
     /// Ends all hops. Called once, when the client is shut down: after its last hop has ended, or at the end of its draining time.
+    /// Sendings that the client has given up may still run.
     func shutdown() async
 }
 

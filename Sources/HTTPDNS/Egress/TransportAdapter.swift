@@ -47,9 +47,9 @@ final class TransportAdapter: HopSending {
     func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
         if isStale() { return nil }
         guard request.egressPath == nil, !request.stopsBeforeSending else { throw TransportAdapter.unsupported }
-        try gate.enter()
+        let number = try gate.enter()
         let place = HopPlace(gate, permit: request.permit)
-        guard gate.count <= maximum else {
+        guard number <= maximum else {
             throw TransferFailure(
                 code: .limitReached,
                 phase: .queue,

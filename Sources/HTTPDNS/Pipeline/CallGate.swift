@@ -16,10 +16,12 @@ final class CallGate: Sendable {
     private let closing = GateWaiters()
 
     /// - Parameter nested: Whether the call is part of one that is already inside and may finish its work.
+    /// - Returns: The number of calls inside, with this one.
     /// - Throws: ``HTTPDNSClientError`` with code `shutDown`.
-    func enter(nested: Bool = false) throws(HTTPDNSClientError) {
-        let before = state.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue
-        guard before & CallGate.closed != 0, !nested else { return }
+    @discardableResult
+    func enter(nested: Bool = false) throws(HTTPDNSClientError) -> Int {
+        let now = state.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+        guard now & CallGate.closed != 0, !nested else { return Int(now & ~CallGate.closed) }
         leave()
         throw HTTPDNSClientError.shutDown
     }

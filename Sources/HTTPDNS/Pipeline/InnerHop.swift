@@ -148,9 +148,10 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        var (rewritten, permit): (HTTPDNSRewriter.RewrittenRequest, ConnectionPermit?)
+        var rewritten: HTTPDNSRewriter.RewrittenRequest
+        var permit: ConnectionPermit?
         do {
-            (rewritten, permit) = (try await self.rewritten(request, context), nil)
+            rewritten = try await self.rewritten(request, context)
             if !admissions.isEmpty {
                 let hasWaited: Bool
                 (permit, hasWaited) = try await admit(request, to: rewritten, context)
@@ -158,7 +159,8 @@ extension Pipeline {
                 if hasWaited { rewritten = try await self.rewritten(request, context) }
             }
         } catch let error where isStale(context) && !(error is CancellationError) {
-            // What has failed by the former settings says nothing about the newer ones.
+            // What has failed by the former settings says nothing about the newer ones. Without the permit, which it will ask for.
+            permit = nil
             return try await runAgain(request, context)
         }
         let stopsBeforeSending = request.own?.settings.options.stopsBeforeSending == true

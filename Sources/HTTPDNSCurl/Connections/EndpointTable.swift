@@ -104,8 +104,9 @@ struct EndpointTable {
     static let longestRest = Duration.seconds(60)
     /// The time after which a probe without a result is no longer waited for.
     static let probeLimit = Duration.seconds(30)
-    /// The maximum number of records; one takes about 250 bytes.
-    static let maximumRecords = 4096
+    /// The maximum number of records; one takes about 250 bytes. A request that measures an endpoint renews its record, and one
+    /// that cools down is renewed by a failure only: with fewer records many fast endpoints would push it out.
+    static let maximumRecords = 16_384
 
     /// The time after the end of its cool-down for which an endpoint is remembered.
     static let memory = Duration.seconds(300)

@@ -17,6 +17,8 @@ final class GuardedStore: HTTPDNSResponseStore {
     private struct State: Sendable {
         var logger: Logger?
         var isFailing = false
+        /// The time that calls have waited in vain since the store last responded.
+        var waited = Duration.zero
         /// The moment from which on the store is asked again.
         var pausedUntil: MonotonicTime?
         /// The times of removals by URL that are not known to have succeeded, in milliseconds since 1970.
@@ -100,7 +102,7 @@ final class GuardedStore: HTTPDNSResponseStore {
 
     private func noteSuccess() {
         let logger = state.withLock { state in
-            defer { state.isFailing = false }
+            defer { (state.isFailing, state.waited) = (false, .zero) }
             return state.isFailing ? state.logger : nil
         }
         logger?.notice("response store is in use again")
@@ -108,10 +110,13 @@ final class GuardedStore: HTTPDNSResponseStore {
 
     private func note(_ error: any Error, after wait: Duration) {
         onFailure()
-        // A call with little time is no reason to leave the store alone.
-        guard !(error is Overdue) || wait >= Self.times.limit else { return }
-        let logger = state.withLock { state in
-            if error is Overdue { state.pausedUntil = time.now() + Self.times.pause }
+        let logger = state.withLock { state -> Logger? in
+            if error is Overdue {
+                // One call with little time is no reason to leave the store alone.
+                state.waited += wait
+                guard state.waited >= Self.times.limit else { return nil }
+                (state.pausedUntil, state.waited) = (time.now() + Self.times.pause, .zero)
+            }
             defer { state.isFailing = true }
             return state.isFailing ? nil : state.logger
         }
@@ -126,7 +131,10 @@ final class GuardedStore: HTTPDNSResponseStore {
         let (all, removals) = state.withLock { ($0.removalOfAll, $0.removals) }
         return found.compactMap { response in
             let head = response.entry.head
-            guard selection.contains(response), head.requestTime > max(all, removals[head.url] ?? .min) else {
+            // A response with a ticket is one that was given to be stored, without a body.
+            guard response.entry.ticket == nil, selection.contains(response),
+                head.requestTime > max(all, removals[head.url] ?? .min)
+            else {
                 return nil
             }
             return StoredResponse(
@@ -209,7 +217,12 @@ final class GuardedStore: HTTPDNSResponseStore {
         if selection.entries == nil { noteRemoval(of: urls, at: now) }
         var isDone = false
         defer { if !isDone { noteRemoval(of: urls, at: now) } }
-        isDone = try await ask(before: selection.time.head) { [base] in try await base.remove(selection) } != nil
+        // Not in this task: the removal is due even if it is canceled.
+        isDone =
+            await CallWork.task { [self] in
+                try? await ask(before: selection.time.head) { [base] in try await base.remove(selection) }
+            }
+            .value != nil
         // Other variants of a URL may still be stored against an earlier removal.
         guard isDone, selection.entries == nil else { return }
         state.withLock { state in
@@ -222,9 +235,11 @@ final class GuardedStore: HTTPDNSResponseStore {
 
     private func noteRemoval(of urls: [String]?, at now: Int64) {
         state.withLock { state in
-            for url in urls ?? [] { state.removals[url] = now }
+            for url in urls ?? [] { state.removals[url] = max(state.removals[url] ?? .min, now) }
             if urls == nil || state.removals.count > Self.maximumRemovals {
-                (state.removals, state.removalOfAll) = ([:], now)
+                // A later removal may have been noted before this one has failed.
+                state.removals = state.removals.filter { $0.value > now }
+                state.removalOfAll = max(state.removalOfAll, now)
             }
         }
     }

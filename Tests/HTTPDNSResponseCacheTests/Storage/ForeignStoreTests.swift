@@ -88,6 +88,34 @@ struct ForeignStoreTests {
         #expect(try await client.get().source == .hit)
     }
 
+    @Test("A store that does not respond to short calls is left alone after a second in all")
+    func shortCalls() async throws {
+        let store = TableStore()
+        let client = try await CachedClient(origin(), store: store)
+        #expect(try await texts([client.get()]) == ["miss v0"])
+        store.fail(TableStore.Call.allCases, .hang)
+        for _ in 0..<3 { _ = try await client.get { $0.changeOptions { $0.timeouts.total = .seconds(1) } } }
+        #expect(store.count(of: .responses) == 1 + 2)
+    }
+
+    @Test("A canceled task still removes what it invalidates")
+    func canceledRemoval() async throws {
+        let store = TableStore()
+        let guarded = GuardedStore(
+            store,
+            maximumEntry: 1000,
+            clock: WallClock { 0 },
+            time: SystemTimeSource(),
+            onFailure: {}
+        )
+        let removal = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await guarded.remove(.url("https://one.test/"))
+        }
+        _ = await removal.result
+        #expect(store.count(of: .remove) == 1)
+    }
+
     @Test("A response is not used after its removal has failed", arguments: [TableStore.Fault.error, .hang])
     func failedRemoval(_ fault: TableStore.Fault) async throws {
         let store = TableStore()

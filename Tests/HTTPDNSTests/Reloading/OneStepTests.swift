@@ -3,6 +3,7 @@
 
 import HTTPDNSCore
 import HTTPDNSPrimitives
+import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing
@@ -49,13 +50,27 @@ struct OneStepTests {
         #expect(text.contains("\(Self.field): new\r\n") && !text.contains("old"), "\(text)")
     }
 
-    /// A provider that fails, once it may.
-    private struct Failing: HTTPDNSProvider {
+    /// A provider that fails, once it may, after some answers.
+    private final class Failing: HTTPDNSProvider {
         let name = "scripted"
         let asked = Gate()
         let fails = Gate()
+        private let answers: Lock<Int>
+
+        init(afterAnswers answers: Int = 0) { self.answers = Lock(answers) }
 
         func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+            let answers = answers.withLock { answers in
+                answers -= 1
+                return answers >= 0
+            }
+            if answers {
+                let address = HTTPDNSAddress(v4: 203, 0, 113, 1)
+                return HTTPDNSProviderAnswer(
+                    v4: .addresses([address], timeToLive: .seconds(10), canonicalName: nil),
+                    v6: .noData(timeToLive: .seconds(10))
+                )
+            }
             asked.open()
             await fails.passage()
             throw HTTPDNSProviderError(code: .timedOut, message: "no answer in time")
@@ -73,6 +88,33 @@ struct OneStepTests {
         try await rig.client.reload(settings)
         provider.fails.open()
         #expect(try await response.destination.endpoint?.address == HTTPDNSAddress(v4: 203, 0, 113, 9))
+    }
+
+    /// It asks for another one, and there is one connection only.
+    @Test("A request that is prepared again after a failed lookup has given its permit back")
+    func permit() async throws {
+        let provider = Failing(afterAnswers: 1)
+        let answers = Gate()
+        let wire = ScriptedWire { request, _ in
+            await answers.passage()
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.resolver.providers = [provider]
+            $0.resolver.cache.staleLimit = .zero
+            $0.connections.maximumPerHost = 1
+        }
+        let calls = (0..<2).map { _ in Task { try await rig.client.get("http://one.test/").body.collect() } }
+        while rig.client.requestsWaiting != 1, !Task.isCancelled { await Task.yield() }
+        rig.clock.advance(by: .seconds(60))
+        answers.open()
+        await provider.asked.passage()
+        var settings = rig.configuration
+        settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["203.0.113.9"])
+        try await rig.client.reload(settings)
+        provider.fails.open()
+        for call in calls { _ = try await call.value }
+        #expect(wire.requests.map(\.endpoints[0].address.description) == ["203.0.113.1", "203.0.113.9"])
     }
 
     @Test("Under load no server sees the key of other settings than its own")
