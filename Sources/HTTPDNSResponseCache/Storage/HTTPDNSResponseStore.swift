@@ -13,8 +13,11 @@ public import HTTPTypes
 /// `ResponseCache.using(_:_:)` creates a cache on a store; <doc:CachingResponses> shows one of 40 lines.
 ///
 /// An error of a store fails no call. Without an answer after 1 s, or after half of the time that the call has left, a request goes
-/// on as if nothing were stored. After a wait of 1 s the store is left alone for 30 s. `counters.storeFailures` counts errors and
+/// on as if nothing were stored. After 1 s of such waits without an answer between them the store is left alone for 30 s. `counters.storeFailures` counts errors and
 /// waits, and the client's logger gets a warning. A response that could not be removed is not used any more by this cache.
+///
+/// A head has the values of the request fields that `Vary` names, apart from credentials, and a body may be anybody's: whoever reads
+/// the store can read them. In `private` mode a store belongs to one user, as the cache does.
 ///
 /// - Important: Not yet stable. A minor version may add requirements, with default implementations, and change this page's types.
 public protocol HTTPDNSResponseStore: Sendable {
@@ -28,7 +31,8 @@ public protocol HTTPDNSResponseStore: Sendable {
     /// - Returns: The writer of the body; nil to leave it, such as in a store that is full.
     func writer(for response: HTTPDNSClient.ResponseCache.StoredResponse) async throws -> (any HTTPDNSResponseWriter)?
 
-    /// Replaces the head of a stored response after its validation. The default implementation reads the body and writes it again.
+    /// Replaces the head of a stored response after its validation. The default implementation reads the body and writes it again,
+    /// within the 1 s of a wait: a store with large bodies needs its own.
     /// - Parameters:
     ///   - response: The stored response.
     ///   - newer: The response with its new head. Its `id` may be another one.
@@ -110,7 +114,8 @@ extension HTTPDNSClient.ResponseCache {
         /// - Parameters:
         ///   - encoded: The value that ``encoded`` had when the response was stored.
         ///   - bodyLength: The number of bytes of the body.
-        ///   - read: Returns a range of the bytes of the body. It is called for a response that a request gets, for at most 256 KiB
+        ///   - read: Returns a range of the bytes of the body of this response, also when another one has taken its place meanwhile;
+        ///     it throws when they are gone. It is called for a response that a request gets, for at most 256 KiB
         ///     at a time.
         public init?(
             encoded: [UInt8],
