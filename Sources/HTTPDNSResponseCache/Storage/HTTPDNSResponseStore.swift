@@ -16,8 +16,8 @@ public import HTTPTypes
 /// on as if nothing were stored. After 1 s of such waits without an answer between them the store is left alone for 30 s. `counters.storeFailures` counts errors and
 /// waits, and the client's logger gets a warning. A response that could not be removed is not used any more by this cache.
 ///
-/// A head has the values of the request fields that `Vary` names, apart from credentials, and a body may be anybody's: whoever reads
-/// the store can read them. In `private` mode a store belongs to one user, as the cache does.
+/// A head has the values of the request fields that `Vary` names, apart from credentials, and bodies are stored as received: all
+/// readers of the store see them. In `private` mode a store belongs to one user, as the cache does.
 ///
 /// - Important: Not yet stable. A minor version may add requirements, with default implementations, and change this page's types.
 public protocol HTTPDNSResponseStore: Sendable {
