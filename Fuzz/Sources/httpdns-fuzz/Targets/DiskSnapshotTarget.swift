@@ -47,7 +47,9 @@ extension FuzzTarget {
         )
         guard let life else { return }
         precondition(life.sentAt <= now && life.sentAt <= life.expiresAt)
-        precondition(life.expiresAt <= now + limit && now < life.expiresAt + limit)
+        // Operators of the package are not visible here.
+        let (left, most) = (life.expiresAt.nanoseconds - now.nanoseconds, limit.components.seconds * 1_000_000_000)
+        precondition(left <= most && left > -most)
     }
 
     private static func withFittingHeader(_ octets: [UInt8]) -> [UInt8] {
