@@ -4,7 +4,9 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// Counts calls until their response head, and refuses new ones once the client is shut down.
+/// A count of calls in progress, until their response head, which refuses new ones once the client is shut down.
+///
+/// ``TransportAdapter`` counts hops with one, and uses two as events without a count: their sleepers wake when they are closed.
 final class CallGate: Sendable {
     private static let closed: UInt64 = 1 << 63
 

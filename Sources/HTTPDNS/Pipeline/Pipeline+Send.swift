@@ -294,12 +294,13 @@ extension Pipeline {
                 transfer.continueTimeout = options.continueTimeout
             }
         }
-        if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
-            if !transfer.stopsBeforeSending {
-                try context.checkCleartext(request, to: content.url.parsed, by: fixed.egressChoice)
-            }
-            transfer.headerFields.append(try BasicCredential.field(for: credential))
+        let credential = request.headerFields.contains(.authorization) ? nil : content.url.parsed.credential
+        // An interceptor may send the field of a credential, which was checked before, by another path.
+        let hasField = context.authorization.map { request.headerFields.contains(where: $0.isField) } ?? false
+        if credential != nil || hasField, !transfer.stopsBeforeSending {
+            try context.checkCleartext(request, to: content.url.parsed, by: fixed.egressChoice)
         }
+        if let credential { transfer.headerFields.append(try BasicCredential.field(for: credential)) }
         if let frame = context.frame, let observed = frame.observed {
             observe(&transfer, of: fixed, by: observed, in: frame, context)
         }

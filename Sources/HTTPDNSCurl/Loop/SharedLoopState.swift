@@ -17,7 +17,7 @@ final class SharedLoopState: Sendable {
 
     /// The number of loops.
     let count: Int
-    /// What is known of endpoints; the loops write it, any thread reads it.
+    /// The records of endpoints; the loops write them, any thread reads them.
     let endpoints: Lock<EndpointTable>
     /// The schedule of connections without a request; `nil` for none. Each endpoint is probed by the first loop that is awake
     /// when it is due.

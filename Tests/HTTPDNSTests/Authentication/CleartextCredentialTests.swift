@@ -69,6 +69,20 @@ struct CleartextCredentialTests {
         #expect(rig.wire.requests.isEmpty && moved.wire.requests.isEmpty)
     }
 
+    @Test("A credential for loopback is refused if an interceptor redirects the request")
+    func sentElsewhere() async throws {
+        let moving = Around { request, context, next in
+            var request = request
+            request.changeOptions { $0.addresses = .only(["203.0.113.9"]) }
+            return try await next(request, context)
+        }
+        let rig = try Rig { $0.networkInterceptors = [moving] }
+        await expectRefusal(at: "localhost") {
+            _ = try await rig.client.get("http://localhost/") { $0.credential = Self.eager }
+        }
+        #expect(rig.wire.requests.isEmpty)
+    }
+
     @Test("The setting allows credentials over http, for a client or for a call")
     func allowed() async throws {
         let rig = try Rig {
