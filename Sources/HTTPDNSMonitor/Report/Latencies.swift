@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSPrimitives
-internal import Histogram
 
 /// The percentiles of durations, and their distribution.
 struct Latencies: Hashable, Sendable {
@@ -20,24 +19,21 @@ struct Latencies: Hashable, Sendable {
     /// The number of durations up to each bound, and above the bound before it. The last number is of those above all bounds.
     let bins: [Int]
 
-    /// Returns nil without a duration. Percentiles have three significant digits.
+    /// Returns nil without a duration. A percentile is the least duration that so many percent of them do not exceed.
     init?(_ durations: [Duration]) {
-        guard !durations.isEmpty else { return nil }
-        var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
-        var bins = Array(repeating: 0, count: Self.bounds.count + 1)
-        for duration in durations {
-            let microseconds = UInt64(clamping: duration.wholeNanoseconds / 1000)
-            _ = histogram.record(min(microseconds, 1 << 40))
-            bins[Self.bounds.firstIndex { microseconds <= $0 } ?? Self.bounds.count] += 1
-        }
-        func percentile(_ percentile: Double) -> Duration {
-            .microseconds(Int64(clamping: histogram.valueAtPercentile(percentile)))
-        }
-        count = durations.count
+        let sorted = durations.sorted()
+        guard let longest = sorted.last else { return nil }
+        func percentile(_ percent: Int) -> Duration { sorted[(sorted.count * percent + 99) / 100 - 1] }
+        count = sorted.count
         median = percentile(50)
         percentile90 = percentile(90)
         percentile99 = percentile(99)
-        maximum = durations.max() ?? .zero
+        maximum = longest
+        var bins = Array(repeating: 0, count: Self.bounds.count + 1)
+        for duration in sorted {
+            let microseconds = UInt64(clamping: duration.wholeNanoseconds / 1000)
+            bins[Self.bounds.firstIndex { microseconds <= $0 } ?? Self.bounds.count] += 1
+        }
         self.bins = bins
     }
 

@@ -11,14 +11,11 @@ struct TrafficSummaryTests {
     private typealias Hop = HTTPDNSTrafficMonitor.Hop
     private typealias Record = HTTPDNSTrafficMonitor.Record
 
-    @Test("Percentiles have three significant digits, and each duration is in one bin")
+    @Test("Percentiles are durations that were measured, and each duration is in one bin")
     func percentiles() throws {
         let latencies = try #require(Latencies((1...1000).map { .milliseconds($0) }.shuffled()))
-        for (percentile, milliseconds) in [
-            (latencies.median, 500.0), (latencies.percentile90, 900), (latencies.percentile99, 990),
-        ] {
-            #expect(abs(percentile / .milliseconds(1) - milliseconds) <= milliseconds / 1000)
-        }
+        #expect(latencies.median == .milliseconds(500))
+        #expect(latencies.percentile90 == .milliseconds(900) && latencies.percentile99 == .milliseconds(990))
         #expect(latencies.maximum == .seconds(1) && latencies.count == 1000)
         let bins = Dictionary(uniqueKeysWithValues: latencies.usedBins.map { ($0, latencies.bins[$0]) })
         #expect(bins.map { Latencies.text(ofBin: $0.key) }.count == 10)
