@@ -14,7 +14,8 @@ final class TransportAdapter: HopSending {
     private let gate = CallGate()
     /// Closed at the end of the shutdown's draining time: nothing waits for the transport any longer.
     private let cut = CallGate()
-    private let ending = SinglePass()
+    /// The shutdown of the transport, which each caller of ``shutdown(drainingFor:)`` waits for.
+    private let ending = Lock<Task<Void, Never>?>(nil)
 
     init(_ transport: any HTTPDNSTransport, maximum: Int) {
         self.transport = transport
@@ -81,11 +82,10 @@ final class TransportAdapter: HopSending {
                     hasNone
                         ? AsyncThrowingStream([])
                         : LimitedChunks(
-                            base: response.body,
+                            ChunkReader(response.body, place, until: limits.deadline),
                             cut: cut,
                             limits: limits,
-                            isCoded: request.decodes && response.head.headerFields.contains(.contentEncoding),
-                            place: place
+                            isCoded: request.decodes && response.head.headerFields.contains(.contentEncoding)
                         )
                 )
             )
@@ -104,7 +104,12 @@ final class TransportAdapter: HopSending {
         let clock = SystemTimeSource()
         if duration > .zero { await gate.awaitEmpty(until: clock.now() + duration, on: clock) }
         cut.close()
-        if ending.take() { await transport.shutdown() }
+        let end = ending.withLock { [transport] ending in
+            let end = ending ?? Task { await transport.shutdown() }
+            ending = end
+            return end
+        }
+        await end.value
     }
 }
 
@@ -137,21 +142,30 @@ extension HTTPDNSHop {
 
 /// The place of a hop among those in flight, with the permit of its connection, until its body has ended or is dropped.
 private final class HopPlace: Sendable {
+    private struct Held: Sendable {
+        var permit: (any AnyObject & Sendable)?
+        /// The task that ends the hop at the deadline of its call.
+        var timer: Task<Void, Never>?
+    }
+
     private let gate: CallGate
-    private let permit: Lock<(any AnyObject & Sendable)?>
-    private let leaving = SinglePass()
+    /// Nil once the hop has ended.
+    private let held: Lock<Held?>
 
     /// - Parameter gate: A gate that was entered for it.
     init(_ gate: CallGate, permit: (any AnyObject & Sendable)?) {
         self.gate = gate
-        self.permit = Lock(permit)
+        held = Lock(Held(permit: permit))
     }
 
     deinit { leave() }
 
+    func keep(_ timer: Task<Void, Never>) { held.withLock { $0?.timer = timer } }
+
     func leave() {
-        guard leaving.take() else { return }
-        _ = permit.withLock { $0.take() }
+        guard let held = held.withLock({ $0.take() }) else { return }
+        held.timer?.cancel()
+        _ = consume held
         gate.leave()
     }
 }
@@ -208,6 +222,7 @@ private struct TransportWait: Sendable {
                 message: error.message
             )
             failure.requestMayHaveBeenSent = !error.isUnsent
+        case .failed(let error as TransferFailure): failure = error
         case .failed(let error):
             failure = TransferFailure(code: .connectionLost, phase: phase, message: "the transport failed")
             failure.cause = TransferFailure.Cause(error)
@@ -217,52 +232,63 @@ private struct TransportWait: Sendable {
             failure.requestMayHaveBeenSent = true
         case .timedOut:
             // Before the limit of the step, its clock woke it for the body.
-            let exceeded = clock.now() < end.time ? phase : end.phase
-            failure = TransferFailure(code: .timedOut, phase: exceeded, message: "the transport was too slow")
-            failure.requestMayHaveBeenSent = true
+            failure = TransferFailure.slow(clock.now() < end.time ? phase : end.phase)
         }
         throw failure
     }
 }
 
+extension TransferFailure {
+    /// Returns the failure of a transport that has exceeded a limit.
+    fileprivate static func slow(_ phase: Phase) -> TransferFailure {
+        var failure = TransferFailure(code: .timedOut, phase: phase, message: "the transport was too slow")
+        failure.requestMayHaveBeenSent = true
+        return failure
+    }
+}
+
 /// The body of a response by a transport of the program, within the limits of its call.
 private struct LimitedChunks: AsyncSequence, Sendable {
-    let base: any AsyncSequence<[UInt8], any Error> & Sendable
-    let cut: CallGate
-    let limits: TransferLimits
-    /// Whether the client decodes the chunks.
-    let isCoded: Bool
-    let place: HopPlace
+    private let reader: ChunkReader
+    private let cut: CallGate
+    private let limits: TransferLimits
+    /// The most bytes as the transport gives them.
+    private let maximum: Int?
+
+    init(_ reader: ChunkReader, cut: CallGate, limits: TransferLimits, isCoded: Bool) {
+        self.reader = reader
+        self.cut = cut
+        self.limits = limits
+        maximum = limits.maximumResponseBytes.map { isCoded ? ContentDecoder.codedLimit($0) : $0 }
+    }
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        private let chunks: LimitedChunks
-        private let maximum: Int?
+        let chunks: LimitedChunks
         private var count = 0
-        /// Nil after the end.
-        private var reader: ChunkReader?
+        private var hasEnded = false
 
-        init(_ chunks: LimitedChunks) {
-            self.chunks = chunks
-            reader = ChunkReader(chunks.base, chunks.place)
-            maximum = chunks.limits.maximumResponseBytes.map { chunks.isCoded ? ContentDecoder.codedLimit($0) : $0 }
-        }
+        init(_ chunks: LimitedChunks) { self.chunks = chunks }
 
         mutating func next() async throws -> [UInt8]? {
-            guard let reader else { return nil }
-            self.reader = nil
+            if hasEnded { return nil }
+            hasEnded = true
             var wait = TransportWait(cut: chunks.cut, phase: .body, total: chunks.limits.deadline)
             wait.limit(chunks.limits.idle.map { wait.clock.now() + $0 }, as: .body)
             do {
-                guard let chunk = try await wait.value({ try await reader.next() }) else { return nil }
+                guard let chunk = try await wait.value({ [reader = chunks.reader] in try await reader.next() }) else {
+                    return nil
+                }
                 count += chunk.count
-                if let maximum, count > maximum {
+                if let maximum = chunks.maximum, count > maximum {
                     throw TransferFailure.tooLong(chunks.limits.maximumResponseBytes ?? maximum)
                 }
-                self.reader = reader
+                hasEnded = false
                 return chunk
             } catch {
-                // A read that was abandoned still has the reader.
-                chunks.place.leave()
+                let reader = chunks.reader
+                reader.place.leave()
+                // Without waiting for it: a read that was abandoned may still have the reader.
+                CallWork.detached { await reader.end() }
                 throw error
             }
         }
@@ -271,25 +297,42 @@ private struct LimitedChunks: AsyncSequence, Sendable {
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
-/// The reader of a body, whose reads can be abandoned at a time limit. When it is dropped, the hop has ended.
+/// The reader of a body, whose reads can be abandoned at a time limit. The hop ends with the body, with the deadline of its call, or
+/// when the reader is dropped: a response that is kept and never read holds its connection's permit no longer.
 private actor ChunkReader {
-    private let base: any AsyncSequence<[UInt8], any Error> & Sendable
+    private var base: (any AsyncSequence<[UInt8], any Error> & Sendable)?
     private var iterator: (any AsyncIteratorProtocol<[UInt8], any Error>)?
-    private let place: HopPlace
+    let place: HopPlace
 
-    init(_ base: any AsyncSequence<[UInt8], any Error> & Sendable, _ place: HopPlace) {
+    init(_ base: any AsyncSequence<[UInt8], any Error> & Sendable, _ place: HopPlace, until deadline: MonotonicTime?) {
         self.base = base
         self.place = place
+        guard let deadline else { return }
+        place.keep(
+            CallWork.detached { [weak self] in
+                if (try? await SystemTimeSource().sleep(until: deadline)) != nil { await self?.end() }
+            }
+        )
     }
 
     deinit { place.leave() }
 
+    /// - Throws: ``TransferFailure`` after the deadline.
     func next() async throws -> [UInt8]? {
         // Taken out while it is in use: a second read begins only after the first one has ended.
-        var current = iterator ?? base.makeAsyncIterator()
+        guard var current = iterator ?? base?.makeAsyncIterator() else { throw TransferFailure.slow(.total) }
         iterator = nil
         let chunk = try await current.next(isolation: self)
+        guard base != nil else { throw TransferFailure.slow(.total) }
         iterator = current
+        if chunk == nil { end() }
         return chunk
+    }
+
+    /// Drops the body, and ends the hop.
+    func end() {
+        base = nil
+        iterator = nil
+        place.leave()
     }
 }

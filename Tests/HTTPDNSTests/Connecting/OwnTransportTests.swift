@@ -14,10 +14,10 @@ private final class OwnTransport: HTTPDNSTransport {
 
     private let state = Mutex((hops: [HTTPDNSHop](), shutdowns: 0))
     /// Called by the client's shutdown.
-    let onShutdown: @Sendable () -> Void
+    let onShutdown: @Sendable () async -> Void
     private let script: Script
 
-    init(onShutdown: @escaping @Sendable () -> Void = {}, _ script: @escaping Script) {
+    init(onShutdown: @escaping @Sendable () async -> Void = {}, _ script: @escaping Script) {
         self.onShutdown = onShutdown
         self.script = script
     }
@@ -34,7 +34,7 @@ private final class OwnTransport: HTTPDNSTransport {
     }
 
     func shutdown() async {
-        onShutdown()
+        await onShutdown()
         state.withLock { $0.shutdowns += 1 }
     }
 
@@ -171,6 +171,34 @@ struct OwnTransportTests {
         #expect(events.withLock { $0 } == ["chunk", "chunk", "shutdown"])
     }
 
+    @Test("A second shutdown also returns when the transport has ended")
+    func secondShutdown() async throws {
+        let (began, beginning) = AsyncStream<Void>.makeStream()
+        let (ends, ending) = AsyncStream<Void>.makeStream()
+        let onShutdown: @Sendable () async -> Void = {
+            beginning.yield()
+            for await _ in ends { break }
+        }
+        let transport = OwnTransport(onShutdown: onShutdown) { hop, _ in
+            HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0])
+        }
+        let client = try await transport.client()
+        let first = Task { try await client.shutdown() }
+        for await _ in began { break }
+        let isBack = Mutex(false)
+        let second = Task {
+            try await client.shutdown()
+            isBack.withLock { $0 = true }
+        }
+        // Far more than it needs when it does not wait.
+        for _ in 0..<10_000 { await Task.yield() }
+        #expect(!isBack.withLock { $0 })
+        ending.yield()
+        try await first.value
+        try await second.value
+        #expect(transport.shutdowns == 1)
+    }
+
     @Test("At the end of the draining time nothing waits for the transport", arguments: [true, false])
     func cuts(hasHead: Bool) async throws {
         let (began, beginning) = AsyncStream<Void>.makeStream()
@@ -212,6 +240,25 @@ struct OwnTransportTests {
             #expect(try await responses.last?.body.collect() == (what == "GET" ? [1] : []))
         }
         #expect(responses.count == 2)
+        try await client.shutdown()
+    }
+
+    @Test(
+        "A response that is kept and not read gives its permit back at the end of its time",
+        arguments: [true, false]
+    )
+    func keptResponse(isBegun: Bool) async throws {
+        let transport = OwnTransport { hop, _ in
+            HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0], body: Bytes())
+        }
+        let client = try await transport.client { $0.connections.maximumPerHost = 1 }
+        let kept = try await client.get("http://one.test/") { $0.timeouts.total = .milliseconds(300) }
+        var body = kept.body.makeAsyncIterator()
+        if isBegun { #expect(try await body.next() == [1]) }
+        let other = try await client.get("http://one.test/") { $0.timeouts.total = .seconds(60) }
+        #expect(other.status == .ok)
+        let error = await #expect(throws: HTTPDNSClientError.self) { while try await body.next() != nil {} }
+        #expect(error?.code == .timedOut && error?.phase == .total)
         try await client.shutdown()
     }
 
