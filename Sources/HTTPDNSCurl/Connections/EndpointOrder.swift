@@ -220,7 +220,7 @@ extension TransportLoop {
         request.egressPath = target.egressPath
         let transfer = Transfer(request, mailbox: mailbox)
         transfer.isProbe = true
-        begin(transfer, at: target.endpoint, nil, index: -1)
+        begin(transfer, at: target.endpoint)
         if isScheduled {
             // A transfer without a handle failed to begin.
             if let handle = transfer.handle { handle.probe = target } else { probing?.ended(target) }
@@ -242,11 +242,11 @@ extension TransportLoop {
             mailbox.endpoints.withLock { [now] in $0.answered(pin.key.endpoint, RaceOrigin(transfer), in: time, at: now)
             }
         }
-        guard let run = transfer.race, run.race.isHedged, run.race.winner == nil else {
-            return transfer.race.map { $0.race.winner == handle.raceIndex } ?? true
+        guard transfer.race?.isHedged == true, transfer.race?.winner == nil else {
+            return transfer.race.map { $0.winner == handle.raceIndex } ?? true
         }
-        _ = run.race.isAnswered(by: handle.raceIndex)
-        carry(run, by: handle, pin)
+        _ = transfer.race?.isAnswered(by: handle.raceIndex)
+        carry(transfer, by: handle, pin)
         return true
     }
 

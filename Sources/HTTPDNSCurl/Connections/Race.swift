@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
-/// The race of a request's endpoints: the attempts, and the one that carries the request (RFC 8305 section 5).
+/// The race of a request's endpoints: the attempts, their failures, and the one that carries the request (RFC 8305 section 5).
 ///
 /// libcurl quirk: Several addresses of a name (7.88.1 to 8.14.1; 8.21.0 tries the next address after 200 ms, for TCP only).
 /// libcurl moves on to the next address after TCP failures only, and gives each half of the remaining connect limit. So each
 /// entry has one address, and the loop races handles. Tests: TransportRaceTests, TransportRaceOverTLSTests.
 ///
-/// A value type: every event is a method that returns the action to take. Endpoints are identified by their index in the order
-/// of attempts. The gate is the last moment before bytes of the request are sent: the first attempt that reaches it wins, and
-/// no other may send.
+/// A value type for any dialer: every event is a method that returns the action to take. Attempts are identified by their index
+/// in the order of endpoints; the dialer keeps what it needs to stop one, and the time of its delay. The gate is the last moment
+/// before bytes of the request are sent: the first attempt that reaches it wins, and no other may send.
 ///
 /// The race of a request that may safely be sent twice can open again: when its kept connection died and another one is made,
 /// and when it has no response for too long (a hedge). In the latter case several attempts may send, and the first response
 /// wins.
 ///
-/// An attempt is `running`, `sent` or `won` exactly while libcurl has it. So libcurl never has an attempt that is to begin,
+/// An attempt is `running`, `sent` or `won` exactly while the dialer has it. So it never has an attempt that is to begin,
 /// whatever happened to the race meanwhile.
-struct Race: Equatable {
+package struct Race {
     enum Attempt: UInt8 {
         /// Not begun.
         case waiting
@@ -35,42 +35,73 @@ struct Race: Equatable {
     }
 
     /// The action that an event requires.
-    struct Step: Equatable {
+    package struct Step: Equatable {
         /// The attempt to begin. Its delay counts from now.
-        var begins: Int?
-        /// The attempt to remove from libcurl, without a verdict about its endpoint.
-        var withdraws: Int?
-        /// Whether no attempt is left to wait for.
-        var isLost = false
+        package var begins: Int?
+        /// The attempt to stop, without a verdict about its endpoint.
+        package var withdraws: Int?
+        /// Whether the race ends without a winner: ``verdict(at:wasSent:)`` is its failure, and running attempts are stopped.
+        package var isLost = false
 
         static let nothing = Step()
     }
 
+    /// The maximum number of times that a request is sent, whatever happens to its connections.
+    private static let maximumSendings = 4
+
+    /// The endpoints in the order in which they are tried.
+    package private(set) var endpoints: [HTTPDNSEndpoint]
+    let startedAt: Int64
     private(set) var attempts: [Attempt]
-    private(set) var winner: Int?
+    package private(set) var winner: Int?
     /// Whether the request is sent more than once, so that the response decides and not the gate.
     private(set) var isHedged = false
+    /// The failures of attempts before the winner, or of all attempts.
+    private var failures: [TransferFailure] = []
+    /// The failure that ended the race whatever the other attempts would have become.
+    private var decisive: TransferFailure?
+    var hasDecisiveFailure: Bool { decisive != nil }
     /// The latest attempt: its delay or failure begins the next.
     private var latest = -1
     /// Whether the latest attempt's delay has passed and there was none to begin.
     private var isLatestOverdue = false
 
-    init(count: Int) {
-        attempts = Array(repeating: .waiting, count: count)
+    /// - Parameter startedAt: The time of the start in nanoseconds, on the clock of ``verdict(at:wasSent:)``.
+    package init(_ endpoints: [HTTPDNSEndpoint], startedAt: Int64) {
+        self.endpoints = endpoints
+        self.startedAt = startedAt
+        attempts = Array(repeating: .waiting, count: endpoints.count)
     }
 
-    mutating func begin() -> Step { next() }
+    /// Creates the race of a request that had one endpoint and was sent there.
+    init(sentTo endpoint: HTTPDNSEndpoint, startedAt: Int64) {
+        self.init([endpoint], startedAt: startedAt)
+        _ = begin()
+        _ = passesGate(0)
+    }
 
-    /// Notes that an attempt failed before the gate.
-    mutating func failed(_ index: Int) -> Step {
+    package mutating func begin() -> Step { next() }
+
+    /// Notes that an attempt failed, before the gate or without a response.
+    /// - Parameter sendings: The number of times that the request was sent.
+    package mutating func failed(_ index: Int, _ failure: TransferFailure, sendings: Int = 0) -> Step {
         guard winner == nil, attempts[index] == .running || attempts[index] == .sent else { return .nothing }
         attempts[index] = .failed
+        failures.append(failure)
+        // Without a hedge the second sending of a request is the last.
+        let isSentAgain =
+            failure.requestMayHaveBeenSent && failure.isAttemptsOwn && (isHedged || sendings < 2)
+        guard failure.isAboutConnection || isSentAgain else {
+            decisive = failure
+            return Step(isLost: true)
+        }
         // The failure of an older attempt changes nothing: its successor began when its delay had passed.
         guard index == latest || !isAnyRunning else { return .nothing }
-        var step = next()
-        step.isLost = step.begins == nil && !isAnyRunning
-        return step
+        return nextOrLost()
     }
+
+    /// Notes that an attempt was still running when another one's failure ended the race.
+    mutating func gaveUp(_ failure: TransferFailure) { failures.append(failure) }
 
     /// Notes that an attempt's delay has passed, after which its endpoint is suspect, here or in the race of another request.
     ///
@@ -79,7 +110,7 @@ struct Race: Equatable {
     /// withdrawn together. Tests: RaceTests, TransportRaceOverTLSTests.
     /// - Parameter hasConnection: Whether it has a connection of its own. An attempt that waits for another's (HTTP/2) is
     ///   withdrawn if the latest attempt is still within its delay.
-    mutating func delayPassed(_ index: Int, hasConnection: Bool) -> Step {
+    package mutating func delayPassed(_ index: Int, hasConnection: Bool = true) -> Step {
         guard winner == nil, attempts[index] == .running else { return .nothing }
         var step = Step.nothing
         if index == latest {
@@ -94,9 +125,9 @@ struct Race: Equatable {
         return step
     }
 
-    /// Notes that an attempt was removed from libcurl without a verdict about its endpoint: another one had won, before or when
-    /// it reached the gate. The race may be open again by then; the endpoint then counts as not yet tried.
-    mutating func takenOut(_ index: Int) -> Step {
+    /// Notes that an attempt was stopped without a verdict about its endpoint: another one had won, before or when it reached
+    /// the gate. The race may be open again by then; the endpoint then counts as not yet tried.
+    package mutating func takenOut(_ index: Int) -> Step {
         switch attempts[index] {
         // An endpoint to which the request was sent is not tried again.
         case .sent: attempts[index] = .failed
@@ -104,38 +135,29 @@ struct Race: Equatable {
         case .waiting, .withdrawn, .failed, .won: return .nothing
         }
         guard winner == nil, index == latest || isLatestOverdue || !isAnyRunning else { return .nothing }
-        var step = next()
-        step.isLost = step.begins == nil && !isAnyRunning
-        return step
+        return nextOrLost()
     }
 
     /// Notes that an attempt has reached the gate.
     /// - Returns: Whether it may send.
-    mutating func passesGate(_ index: Int) -> Bool {
+    package mutating func passesGate(_ index: Int) -> Bool {
         guard winner == nil else { return winner == index }
-        guard !isHedged else {
-            attempts[index] = .sent
-            return true
-        }
-        win(index)
+        if isHedged { attempts[index] = .sent } else { win(index) }
         return true
     }
 
     /// Notes that an attempt has the first line of a response.
     /// - Returns: Whether that response is the request's.
-    mutating func isAnswered(by index: Int) -> Bool {
-        guard winner == nil else { return winner == index }
-        win(index)
-        return true
+    package mutating func isAnswered(by index: Int) -> Bool {
+        if winner == nil { win(index) }
+        return winner == index
     }
 
-    /// Notes that an attempt's connection died after the gate without a byte of a response, and that libcurl connects to its
-    /// endpoint again. The race continues: attempts in libcurl keep running, and the others, except failed ones, may begin.
+    /// Notes that an attempt's connection died after the gate without a byte of a response, and that the dialer connects to its
+    /// endpoint again. The race continues: running attempts keep running, and the others, except failed ones, may begin.
     /// - Returns: Whether the race is open.
     mutating func redials(_ index: Int) -> Bool {
-        guard winner == nil || winner == index, attempts[index] == .won || attempts[index] == .sent else {
-            return false
-        }
+        guard isCarried(by: index) else { return false }
         winner = nil
         attempts[index] = .running
         latest = index
@@ -143,25 +165,32 @@ struct Race: Equatable {
         return true
     }
 
-    /// Whether there is an endpoint to which the request was not sent yet.
-    var hasMore: Bool {
-        attempts.contains { $0 == .waiting || $0 == .withdrawn }
-    }
-
-    /// Appends an attempt, for an endpoint that is tried once more.
-    mutating func extend() { attempts.append(.waiting) }
-
-    /// Appends attempts, for endpoints that became known during the race. One begins now if the delay of the latest
-    /// attempt has passed.
-    mutating func extend(by count: Int) -> Step {
-        attempts += [Attempt](repeating: .waiting, count: count)
+    /// Adds endpoints that became known during the race. They alternate with those that wait for their attempt (RFC 8305
+    /// section 4). One begins now if the delay of the latest attempt has passed.
+    package mutating func add(_ late: [HTTPDNSEndpoint]) -> Step {
+        var first = late.filter { !endpoints.contains($0) }[...]
+        let waiting = attempts.indices.filter { attempts[$0] == .waiting }
+        var second = waiting.map { endpoints[$0] }[...]
+        let added = endpoints.count..<(endpoints.count + first.count)
+        endpoints += first
+        attempts += [Attempt](repeating: .waiting, count: added.count)
+        for index in waiting + Array(added) {
+            guard let endpoint = first.popFirst() ?? second.popFirst() else { break }
+            endpoints[index] = endpoint
+            swap(&first, &second)
+        }
         return winner == nil && isLatestOverdue ? next() : .nothing
     }
 
-    /// Notes that the request has had no response for too long, and is sent once more in parallel.
-    mutating func hedge(besides index: Int) -> Step {
-        guard winner == nil || winner == index, attempts[index] == .won || attempts[index] == .sent else {
-            return .nothing
+    /// Notes that the request has had no response for too long, and is sent once more in parallel: to an endpoint to which it
+    /// was not sent yet, or to the same one when there is none.
+    /// - Returns: `nil` when it was sent too often.
+    package mutating func hedge(besides index: Int) -> Step? {
+        let sendings = attempts.count { $0 == .sent || $0 == .won || isHedged && $0 == .running }
+        guard isCarried(by: index), sendings < Race.maximumSendings else { return nil }
+        if !attempts.contains(where: { $0 == .waiting || $0 == .withdrawn }) {
+            endpoints.append(endpoints[index])
+            attempts.append(.waiting)
         }
         winner = nil
         isHedged = true
@@ -169,12 +198,27 @@ struct Race: Equatable {
         return next()
     }
 
-    /// The number of times that the request was sent, or is about to be.
-    var sendings: Int {
-        attempts.count { $0 == .sent || $0 == .won || isHedged && $0 == .running }
+    /// The attempts that have failed so far.
+    package var trail: [TransferAttempt] { failures.compactMap(TransferAttempt.init(ending:)) }
+
+    /// Returns the failure for the caller of a lost race: the most informative one, with all attempts.
+    package func verdict(at now: Int64, wasSent: Bool = false) -> TransferFailure {
+        var verdict = decisive ?? failures.first ?? TransferEnding.lostRace
+        if decisive == nil {
+            for failure in failures where failure.weight > verdict.weight { verdict = failure }
+        }
+        verdict.attempts = trail
+        verdict.elapsed = .nanoseconds(max(0, now - startedAt))
+        verdict.requestMayHaveBeenSent = wasSent
+        return verdict
     }
 
     private var isAnyRunning: Bool { attempts.contains(.running) || attempts.contains(.sent) }
+
+    /// Whether the request was sent by an attempt, and no other one has won.
+    private func isCarried(by index: Int) -> Bool {
+        (winner == nil || winner == index) && (attempts[index] == .won || attempts[index] == .sent)
+    }
 
     private mutating func win(_ index: Int) {
         winner = index
@@ -190,73 +234,11 @@ struct Race: Equatable {
         isLatestOverdue = false
         return Step(begins: index)
     }
-}
 
-/// The running race of one transfer with several endpoints. Loop thread only.
-final class RaceRun {
-    let transfer: Transfer
-    /// The endpoints in the order in which they are tried.
-    private(set) var endpoints: [HTTPDNSEndpoint]
-    let startedAt: Int64
-    var race: Race
-    /// The handles of the attempts that libcurl has.
-    var handles: [EasyHandle?]
-    /// The failures of attempts before the winner, or of all attempts.
-    var failures: [TransferFailure] = []
-    init(_ transfer: Transfer, endpoints: [HTTPDNSEndpoint], startedAt: Int64) {
-        self.transfer = transfer
-        self.endpoints = endpoints
-        self.startedAt = startedAt
-        race = Race(count: endpoints.count)
-        handles = Array(repeating: nil, count: endpoints.count)
-    }
-
-    /// Creates a race for a transfer that had one endpoint and has sent its request there.
-    init(_ transfer: Transfer, sentBy handle: EasyHandle, to endpoint: HTTPDNSEndpoint) {
-        self.transfer = transfer
-        endpoints = [endpoint]
-        startedAt = handle.progress.startedAt
-        race = Race(count: 1)
-        _ = race.begin()
-        _ = race.passesGate(0)
-        handles = [handle]
-    }
-
-    /// Appends an endpoint that is already in the order.
-    func tryAgain(at endpoint: HTTPDNSEndpoint) {
-        endpoints.append(endpoint)
-        handles.append(nil)
-        race.extend()
-    }
-
-    /// Adds endpoints that became known during the race. They alternate with those that wait for their attempt
-    /// (RFC 8305 section 4).
-    func add(_ late: [HTTPDNSEndpoint]) -> Race.Step {
-        var first = late.filter { !endpoints.contains($0) }[...]
-        let waiting = race.attempts.indices.filter { race.attempts[$0] == .waiting }
-        var second = waiting.map { endpoints[$0] }[...]
-        let (start, count) = (endpoints.count, first.count)
-        endpoints += first
-        handles += [EasyHandle?](repeating: nil, count: count)
-        for index in waiting + Array(start..<endpoints.count) {
-            guard let endpoint = first.popFirst() ?? second.popFirst() else { break }
-            endpoints[index] = endpoint
-            swap(&first, &second)
-        }
-        return race.extend(by: count)
-    }
-
-    /// The attempts that have failed so far.
-    var trail: [TransferAttempt] { failures.compactMap(TransferAttempt.init(ending:)) }
-
-    /// Returns the failure for the caller when no attempt passed the gate: the most informative one, with all attempts.
-    func verdict(at now: Int64) -> TransferFailure {
-        var verdict = failures.first ?? TransferEnding.lostRace
-        for failure in failures.dropFirst() where failure.weight > verdict.weight { verdict = failure }
-        verdict.attempts = trail
-        verdict.elapsed = .nanoseconds(max(0, now - startedAt))
-        verdict.requestMayHaveBeenSent = transfer.wasSent
-        return verdict
+    private mutating func nextOrLost() -> Step {
+        var step = next()
+        step.isLost = step.begins == nil && !isAnyRunning
+        return step
     }
 }
 
@@ -265,7 +247,7 @@ extension TransferFailure {
     package var isAboutConnection: Bool { !requestMayHaveBeenSent && isConnectionsFault }
 
     /// Whether another attempt may succeed, for a request that may be sent twice.
-    var isAttemptsOwn: Bool { isConnectionsFault || code == .timedOut && phase == .firstByte }
+    fileprivate var isAttemptsOwn: Bool { isConnectionsFault || code == .timedOut && phase == .firstByte }
 
     private var isConnectionsFault: Bool {
         switch code {

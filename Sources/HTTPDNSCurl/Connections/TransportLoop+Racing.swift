@@ -28,67 +28,71 @@ extension TransportLoop {
     func startRace(_ transfer: Transfer) {
         let endpoints = endpointsInOrder(of: transfer)
         transfer.notes?.note(order: endpoints)
-        let run = RaceRun(transfer, endpoints: endpoints, startedAt: now)
-        transfer.race = run
+        transfer.race = Race(endpoints, startedAt: now)
         probe(insteadOf: endpoints[0], endpoints, for: transfer)
         noteUse(of: endpoints, by: transfer)
-        follow(run.race.begin(), of: run)
+        follow(transfer.race?.begin(), of: transfer)
     }
 
     /// Adds endpoints that became known during a race, unless it is decided.
     func add(_ late: [HTTPDNSEndpoint], to transfer: Transfer) {
-        guard let run = transfer.race, run.race.winner == nil, !run.race.isHedged else { return }
-        let step = run.add(late)
-        transfer.notes?.note(order: run.endpoints)
-        follow(step, of: run)
+        guard let isHedged = transfer.race?.isHedged, !isHedged, transfer.race?.winner == nil else { return }
+        let step = transfer.race?.add(late)
+        transfer.notes?.note(order: transfer.race?.endpoints ?? [])
+        follow(step, of: transfer)
     }
 
-    func follow(_ step: Race.Step, of run: RaceRun) {
-        if let index = step.withdraws, let handle = run.handles[index] {
-            run.handles[index] = nil
+    func follow(_ step: Race.Step?, of transfer: Transfer) {
+        guard let step else { return }
+        if let index = step.withdraws, let handle = transfer.attempts[index] {
+            transfer.set(nil, ofAttempt: index)
             takeOut(handle)
         }
-        if let index = step.begins {
-            begin(run.transfer, at: run.endpoints[index], run, index: index)
-            listWaiters(of: run)
+        if let index = step.begins, let endpoint = transfer.race?.endpoints[index] {
+            begin(transfer, at: endpoint, index: index)
+            listWaiters(of: transfer)
         }
-        if step.isLost { end(run, .failure(run.verdict(at: now))) }
+        guard step.isLost else { return }
+        // After the limit of the whole: attempts that were still running had no response either.
+        for case let handle? in transfer.attempts { transfer.race?.gaveUp(unfinished(handle)) }
+        guard let verdict = transfer.race?.verdict(at: now, wasSent: transfer.wasSent) else { return }
+        end(transfer, .failure(verdict))
     }
 
     // MARK: attempts
 
     /// Marks an endpoint as suspect after its delay. All requests that wait for it try their next one now.
     func delayPassed(for handle: EasyHandle) {
-        guard let run = handle.transfer?.race, let pin = handle.pin else { return }
+        guard let transfer = handle.transfer, let pin = handle.pin else { return }
         noteSuspect(handle)
         pin.attempts.remove(handle)
         let others = pin.attempts.takeAll()
-        letGo(of: handle, in: run)
+        letGo(of: handle, in: transfer)
         letGo(of: others, at: pin)
     }
 
     private func letGo(of handles: [EasyHandle], at pin: Pin) {
         // The first of them may end others, whose handles then serve other attempts.
         for handle in handles where !handle.listing.isListed && handle.pin === pin {
-            guard let run = handle.transfer?.race, run.race.winner == nil,
-                run.race.attempts[handle.raceIndex] == .running
+            guard let transfer = handle.transfer, let race = transfer.race, race.winner == nil,
+                race.attempts[handle.raceIndex] == .running
             else { continue }
-            letGo(of: handle, in: run)
+            letGo(of: handle, in: transfer)
         }
     }
 
-    private func letGo(of handle: EasyHandle, in run: RaceRun) {
+    private func letGo(of handle: EasyHandle, in transfer: Transfer) {
         handle.progress.delayedUntil = .max
-        deadlines.move(handle, to: PhaseBound.next(for: handle, run.transfer.limits).deadline)
-        follow(run.race.delayPassed(handle.raceIndex, hasConnection: handle.hasOpenedConnection), of: run)
+        deadlines.move(handle, to: bound(of: handle).deadline)
+        let step = transfer.race?.delayPassed(handle.raceIndex, hasConnection: handle.hasOpenedConnection)
+        follow(step, of: transfer)
     }
 
     /// Lists the attempts of a race that wait for another's connection, after another of its attempts has become the latest.
-    func listWaiters(of run: RaceRun) {
-        guard run.race.winner == nil else { return }
-        for case let handle? in run.handles
-        where !handle.listing.isListed && !handle.hasOpenedConnection && run.race.attempts[handle.raceIndex] == .running
-        {
+    func listWaiters(of transfer: Transfer) {
+        guard let race = transfer.race, race.winner == nil else { return }
+        for case let handle? in transfer.attempts
+        where !handle.listing.isListed && !handle.hasOpenedConnection && race.attempts[handle.raceIndex] == .running {
             handle.pin?.attempts.insert(handle)
         }
     }
@@ -102,45 +106,24 @@ extension TransportLoop {
     /// Handles the end of an attempt whose race has no winner, or that lost it.
     func attemptEnded(
         _ handle: EasyHandle,
-        of run: RaceRun,
+        of transfer: Transfer,
         _ result: Result<TransferSummary, any Error>,
         isAdded: Bool
     ) {
-        let index = handle.raceIndex
-        run.handles[index] = nil
+        let (index, pin) = (handle.raceIndex, handle.pin)
+        transfer.set(nil, ofAttempt: index)
         // Late at the gate or removed: no verdict about the endpoint. The race may be open again by now.
-        guard run.race.winner == nil, !handle.ending.hasLostRace, case .failure(let error) = result else {
+        guard transfer.race?.winner == nil, !handle.ending.hasLostRace, case .failure(let error) = result else {
             takeOut(handle, isAdded: isAdded)
-            return follow(run.race.takenOut(index), of: run)
+            return follow(transfer.race?.takenOut(index), of: transfer)
         }
         noteFailure(of: handle, error)
-        let pin = handle.pin
-        guard let failure = error as? TransferFailure else {
-            takeOut(handle, isAdded: isAdded)
-            return end(run, result)
-        }
-        run.failures.append(failure)
-        guard failure.isAboutConnection || transfer(of: run, outlives: failure) else {
-            // Usually the limit of the whole: attempts that were still running had no response either.
-            for other in run.handles {
-                if let other { run.failures.append(unfinished(other)) }
-            }
-            takeOut(handle, isAdded: isAdded)
-            var failure = failure
-            failure.attempts = run.trail
-            failure.elapsed = .nanoseconds(max(0, now - run.startedAt))
-            failure.requestMayHaveBeenSent = run.transfer.wasSent
-            return end(run, .failure(failure))
-        }
         takeOut(handle, isAdded: isAdded)
-        follow(run.race.failed(index), of: run)
-        if let pin { work.add(failed: pin) }
-    }
-
-    /// Returns whether a request that may be sent twice continues after one of its sendings failed. Without a hedge the second
-    /// one is the last.
-    private func transfer(of run: RaceRun, outlives failure: TransferFailure) -> Bool {
-        failure.requestMayHaveBeenSent && failure.isAttemptsOwn && (run.race.isHedged || run.transfer.sendings < 2)
+        guard let failure = error as? TransferFailure else { return end(transfer, result) }
+        let step = transfer.race?.failed(index, failure, sendings: transfer.sendings)
+        let concernsOthers = transfer.race?.hasDecisiveFailure == false
+        follow(step, of: transfer)
+        if let pin, concernsOthers { work.add(failed: pin) }
     }
 
     private func unfinished(_ handle: EasyHandle) -> TransferFailure {
@@ -151,15 +134,11 @@ extension TransportLoop {
         return failure
     }
 
-    /// Ends a race without a winner.
-    func end(_ run: RaceRun, _ result: Result<TransferSummary, any Error>) {
-        for handle in run.handles {
-            if let handle { takeOut(handle) }
-        }
-        run.handles = []
-        noteHedgesOver(run.transfer)
-        run.transfer.race = nil
-        resumeLater(run.transfer.deliver(end: result))
+    /// Ends a transfer that no handle carries: one that has not begun, or whose race has no winner.
+    func end(_ transfer: Transfer, _ result: Result<TransferSummary, any Error>) {
+        for handle in transfer.endRace() { takeOut(handle) }
+        noteHedgesOver(transfer)
+        resumeLater(transfer.deliver(end: result))
     }
 
     // MARK: the gate
@@ -183,28 +162,30 @@ extension TransportLoop {
         }
         transfer.upload?.open()?.resume()
         // The first response decides a race with several sendings.
-        guard let run = transfer.race, run.race.winner != nil, transfer.handle == nil else { return }
-        carry(run, by: handle, pin)
+        if transfer.race?.winner != nil, transfer.handle == nil { carry(transfer, by: handle, pin) }
     }
 
-    func carry(_ run: RaceRun, by handle: EasyHandle, _ pin: Pin) {
-        run.transfer.handle = handle
-        work.add(decided: run)
-        let (endpoint, origin, order) = (pin.key.endpoint, RaceOrigin(run.transfer), run.transfer.order)
+    func carry(_ transfer: Transfer, by handle: EasyHandle, _ pin: Pin) {
+        transfer.handle = handle
+        work.add(decided: transfer)
+        let (endpoint, origin, order) = (pin.key.endpoint, RaceOrigin(transfer), transfer.order)
         mailbox.endpoints.withLock { $0.carried(endpoint, origin, order) }
     }
 
     func stopLosers() {
-        while let run = work.popDecided() {
-            // The race was opened again before libcurl returned.
-            guard let winner = run.race.winner else { continue }
-            for index in run.handles.indices where index != winner {
-                guard let handle = run.handles[index] else { continue }
-                run.handles[index] = nil
-                noteUnanswered(handle)
-                takeOut(handle)
-                _ = run.race.takenOut(index)
-            }
+        while let transfer = work.popDecided() { stopLosers(of: transfer) }
+    }
+
+    /// Removes the other attempts of a decided race.
+    func stopLosers(of transfer: Transfer) {
+        // The race may have been opened again before libcurl returned.
+        guard let winner = transfer.race?.winner else { return }
+        for case let handle? in transfer.attempts where handle.raceIndex != winner {
+            let index = handle.raceIndex
+            transfer.set(nil, ofAttempt: index)
+            noteUnanswered(handle)
+            takeOut(handle)
+            _ = transfer.race?.takenOut(index)
         }
     }
 
@@ -250,10 +231,10 @@ extension TransportLoop {
     func withTrail(_ failure: TransferFailure, _ handle: EasyHandle) -> TransferFailure {
         var failure = failure
         let own = TransferAttempt(ending: failure)
-        if let run = handle.transfer?.race {
-            guard run.race.winner == handle.raceIndex else { return failure }
-            failure.attempts = run.trail
-            failure.elapsed = .nanoseconds(max(0, now - run.startedAt))
+        if let race = handle.transfer?.race {
+            guard race.winner == handle.raceIndex else { return failure }
+            failure.attempts = race.trail
+            failure.elapsed = .nanoseconds(max(0, now - race.startedAt))
         }
         if let own { failure.attempts.append(own) }
         return failure
@@ -266,8 +247,6 @@ extension TransportLoop {
     /// sending everything again makes it slower.
     private static let hedgeShare = 10
     private static let leastHedges = 4
-    /// The maximum number of times that a request is sent, whatever happens to its connections.
-    private static let maximumSendings = 4
 
     /// Notes that a request is sent. Its connection is checked while it has no response.
     func watch(_ handle: EasyHandle) {
@@ -409,29 +388,24 @@ extension TransportLoop {
     /// - Returns: Whether it is sent.
     private func sendAgain(_ handle: EasyHandle) -> Bool {
         guard let transfer = handle.transfer, let endpoint = handle.pin?.key.endpoint else { return false }
-        let run: RaceRun
-        if let own = transfer.race {
-            run = own
-        } else {
-            run = RaceRun(transfer, sentBy: handle, to: endpoint)
-            transfer.race = run
+        if transfer.race == nil {
+            transfer.race = Race(sentTo: endpoint, startedAt: handle.progress.startedAt)
             handle.raceIndex = 0
+            transfer.set(handle, ofAttempt: 0)
         }
-        guard run.race.sendings < TransportLoop.maximumSendings else { return false }
-        if !run.race.hasMore { run.tryAgain(at: endpoint) }
-        let step = run.race.hedge(besides: handle.raceIndex)
+        guard let step = transfer.race?.hedge(besides: handle.raceIndex) else { return false }
         transfer.handle = nil
-        follow(step, of: run)
+        follow(step, of: transfer)
         return true
     }
 
     /// Notes that a request's kept connection died without a byte of a response, and that another one is being made. libcurl
     /// may call this. If the new connection does not succeed, the request's other endpoints are tried.
     func noteRedial(_ handle: EasyHandle) {
-        if let run = handle.transfer?.race, let key = handle.pin?.key, run.race.redials(handle.raceIndex) {
-            run.transfer.handle = nil
+        if let transfer = handle.transfer, let key = handle.pin?.key, transfer.race?.redials(handle.raceIndex) == true {
+            transfer.handle = nil
             handle.pin?.attempts.insert(handle)
-            listWaiters(of: run)
+            listWaiters(of: transfer)
             let standing = mailbox.endpoints.withLock { [time] in
                 $0.standing(of: key.endpoint, for: key.host, from: key.egressPath?.source, at: time)
             }

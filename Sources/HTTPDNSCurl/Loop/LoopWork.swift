@@ -26,8 +26,8 @@ struct LoopWork {
     private var answeredEarly: [EasyHandle] = []
     /// Pins at which attempts failed in this turn, see ``TransportLoop/moveWaiters()``.
     private var failedPins: [Pin] = []
-    /// Races whose winner libcurl has just let through; their other attempts are removed once libcurl returns.
-    private var decidedRaces: [RaceRun] = []
+    /// Transfers whose winning attempt libcurl has just let through; the others are removed once libcurl returns.
+    private var decided: [Transfer] = []
     /// Pins with transfers that wait for a stream.
     var crowded: [Pin] = []
 
@@ -60,15 +60,15 @@ struct LoopWork {
         return pin
     }
 
-    mutating func add(decided run: RaceRun) {
-        decidedRaces.append(run)
+    mutating func add(decided transfer: Transfer) {
+        decided.append(transfer)
         kinds.insert(.ends)
     }
 
-    mutating func popDecided() -> RaceRun? { decidedRaces.popLast() }
+    mutating func popDecided() -> Transfer? { decided.popLast() }
 
     /// Notes that all transfers that libcurl has ended are collected.
     mutating func endsAreCollected() {
-        if decidedRaces.isEmpty { kinds.remove(.ends) }
+        if decided.isEmpty { kinds.remove(.ends) }
     }
 }

@@ -210,39 +210,37 @@ final class TransportLoop {
     func cancel(_ transfer: Transfer) {
         if let handle = transfer.handle {
             finish(handle, .failure(CancellationError()))
-        } else if let run = transfer.race {
-            end(run, .failure(CancellationError()))
+        } else if transfer.race != nil {
+            end(transfer, .failure(CancellationError()))
         }
     }
 
     private func start(_ transfer: Transfer) {
-        if transfer.isCancelled { return resumeLater(transfer.deliver(end: .failure(CancellationError()))) }
-        if let failure = transfer.limits.failure(at: now) {
-            // A kept connection would take the request in the same turn in which the deadline is checked.
-            return resumeLater(transfer.deliver(end: .failure(failure)))
-        }
+        if transfer.isCancelled { return end(transfer, .failure(CancellationError())) }
+        // A kept connection would take the request in the same turn in which the deadline is checked.
+        if let failure = transfer.limits.failure(at: now) { return end(transfer, .failure(failure)) }
         let endpoints = transfer.request.endpoints
         if endpoints.count > 1 || transfer.request.lateEndpoints != nil {
             startRace(transfer)
         } else if let endpoint = endpoints.first {
-            begin(transfer, at: endpoint, nil, index: -1)
+            begin(transfer, at: endpoint)
         }
     }
 
     /// Gives a transfer's attempt at one endpoint to libcurl. Its end comes through ``finish(_:_:isAdded:)``.
-    func begin(_ transfer: Transfer, at endpoint: HTTPDNSEndpoint, _ run: RaceRun?, index: Int) {
+    /// - Parameter index: The index of the attempt in the transfer's race; `nil` without one.
+    func begin(_ transfer: Transfer, at endpoint: HTTPDNSEndpoint, index: Int? = nil) {
         guard let handle = handles.take(for: self) else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
-            if let run { return end(run, .failure(failure)) }
-            return resumeLater(transfer.deliver(end: .failure(failure)))
+            return end(transfer, .failure(failure))
         }
         let pin = pins.acquire(key(of: transfer, at: endpoint), for: transfer.request.url.scheme, at: now)
         let removals = pins.takeRemovals()
         handle.progress.start(at: now)
-        if let run {
+        if let index {
             handle.raceIndex = index
             handle.progress.delayedUntil = moment(configuration.attemptDelay, after: now)
-            run.handles[index] = handle
+            transfer.set(handle, ofAttempt: index)
         } else {
             transfer.handle = handle
         }
@@ -253,7 +251,7 @@ final class TransportLoop {
             pins.restoreRemovals(removals)
             return finish(handle, .failure(error), isAdded: false)
         }
-        if run != nil { pin.attempts.insert(handle) }
+        if index != nil { pin.attempts.insert(handle) }
         let code = add(handle, removals: removals)
         guard code == CURLM_OK else {
             pins.restoreRemovals(removals)
@@ -313,15 +311,18 @@ final class TransportLoop {
         isAdded: Bool = true
     ) {
         if case .failure(let error) = result { noteFailureAfterSending(of: handle, error) }
-        if let run = handle.transfer?.race, run.race.winner != handle.raceIndex {
-            return attemptEnded(handle, of: run, result, isAdded: isAdded)
+        if let transfer = handle.transfer, transfer.race != nil, transfer.race?.winner != handle.raceIndex {
+            return attemptEnded(handle, of: transfer, result, isAdded: isAdded)
         }
         if handle.raceIndex < 0, case .failure(let error) = result { noteFailure(of: handle, error) }
         if case .success = result { handle.ending.isSuccess = true }
         if handle.transfer?.notes != nil, isAdded, !handle.streamTurn.isWaiting { handle.noteFacts() }
         deliver(handle, end: result)
-        if let transfer = handle.transfer { noteHedgesOver(transfer) }
-        handle.transfer?.race = nil
+        if let transfer = handle.transfer {
+            stopLosers(of: transfer)
+            noteHedgesOver(transfer)
+            _ = transfer.endRace()
+        }
         takeOut(handle, isAdded: isAdded)
     }
 

@@ -253,7 +253,7 @@ extension EasyHandle {
     /// Whether libcurl repeats a second sending: after one over HTTP/2 the next may use a kept HTTP/1.x connection.
     private var repeatsLastSending: Bool {
         guard sending.isOverHTTP1, let transfer, transfer.sendings > 1 else { return false }
-        return transfer.race?.race.isHedged != true
+        return transfer.race?.isHedged != true
     }
 
     /// Returns whether the first `send` on a kept connection failed: the request then counts as never sent.
@@ -351,7 +351,7 @@ extension EasyHandle {
         }
         if hasOpenedConnection { pin.reachedAt = loop.now }
         noteDecided()
-        if let race = transfer.race, !race.race.passesGate(raceIndex) {
+        if transfer.race?.passesGate(raceIndex) == false {
             ending.loseRace()
             return false
         }

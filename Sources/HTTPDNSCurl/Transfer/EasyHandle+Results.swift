@@ -13,8 +13,8 @@ extension EasyHandle {
         // They do not change any more.
         if head.isComplete, findings.phaseTimings == nil { findings.phaseTimings = timings }
         if isComplete { timings.total = .microseconds(microseconds(CURLINFO_TOTAL_TIME_T)) }
-        if let race = transfer?.race, progress.startedAt > race.startedAt {
-            let delay = Duration.nanoseconds(progress.startedAt - race.startedAt)
+        if let raceStart = transfer?.race?.startedAt, progress.startedAt > raceStart {
+            let delay = Duration.nanoseconds(progress.startedAt - raceStart)
             timings.race = delay
             timings.total = timings.total.map { $0 + delay }
         }

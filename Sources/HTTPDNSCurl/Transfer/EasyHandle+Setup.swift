@@ -47,7 +47,7 @@ extension EasyHandle {
         // Over HTTP/1.x the second sending is the last (libcurl quirk "Silent repetition"). Requests whose shared
         // HTTP/2 connection ended also share the next one, at any endpoint.
         let isLastSending =
-            transfer.wasSent && !transfer.wasSentOverHTTP2 && transfer.race?.race.isHedged != true
+            transfer.wasSent && !transfer.wasSentOverHTTP2 && transfer.race?.isHedged != true
             && pin.connections.multiplexedSince == .max
         options.setConnectsFresh(hasOwnConnection || isLastSending)
         memory.headerList = try HeaderLines.list(

@@ -7,8 +7,8 @@ internal import Synchronization
 /// A transfer, shared by its caller and its loop.
 ///
 /// Safe to share: `request`, `mailbox`, `upload`, `notes` and `group` never change, `response` is behind its lock, `isCancelled` and
-/// `wasCut` are atomic. `groupIndex` and `transportSet` are accessed only under the group's lock; `handle`, `race`, `sendings`,
-/// `hedges` and `isProbe` only on the loop's thread.
+/// `wasCut` are atomic. `groupIndex` and `transportSet` are accessed only under the group's lock; `handle`, `race`,
+/// `attempts`, `sendings`, `hedges` and `isProbe` only on the loop's thread.
 final class Transfer: @unchecked Sendable {
     /// The number of unread body bytes at which the loop stops reading. Four chunks of 64 KiB keep a reader busy while the next
     /// ones arrive.
@@ -40,7 +40,9 @@ final class Transfer: @unchecked Sendable {
     /// thread only.
     var handle: EasyHandle?
     /// The race of its endpoints; `nil` with a single endpoint that no late ones can join. Loop thread only.
-    var race: RaceRun?
+    var race: Race?
+    /// The handles of the attempts of that race that libcurl has, by index. Loop thread only.
+    private(set) var attempts: [EasyHandle?] = []
     /// The number of times that the request was sent, in all attempts. Loop thread only.
     var sendings = 0
     var wasSent: Bool { sendings > 0 }
@@ -86,6 +88,19 @@ final class Transfer: @unchecked Sendable {
         var request = request
         request.permit = response.withLock { $0.takePermit() }
         return request
+    }
+
+    /// Sets the handle of an attempt.
+    func set(_ handle: EasyHandle?, ofAttempt index: Int) {
+        while attempts.count <= index { attempts.append(nil) }
+        attempts[index] = handle
+    }
+
+    /// Ends the race.
+    /// - Returns: The handles of its attempts.
+    func endRace() -> [EasyHandle] {
+        defer { (race, attempts) = (nil, []) }
+        return attempts.compactMap(\.self)
     }
 
     /// Passes the endpoints whose lookup is in flight to the loop, as soon as they are known.

@@ -109,14 +109,11 @@ private struct RaceModel {
         if random.next(in: 0...3) == 0 { return end(index, attempt) }
         if !attempt.hasPassed {
             follow(race.delayPassed(index, hasConnection: random.next(in: 0...1) == 0))
-        } else if hedges < 3 {
+        } else if hedges < 3, let step = race.hedge(besides: index) {
             hedges += 1
-            if !race.hasMore {
-                race.extend()
-                attempts.append(nil)
-            }
+            while attempts.count < race.attempts.count { attempts.append(nil) }
             owner = nil
-            follow(race.hedge(besides: index))
+            follow(step)
         }
     }
 

@@ -47,25 +47,23 @@ struct RaceTests {
     func knownLate() {
         var race = Race(count: 1)
         _ = race.begin()
-        #expect(race.extend(by: 1) == .nothing)
+        #expect(race.add([.numbered(2)]) == .nothing)
         #expect(race.delayPassed(0, hasConnection: true) == Race.Step(begins: 1))
         #expect(race.delayPassed(1, hasConnection: true) == .nothing)
-        #expect(race.extend(by: 1) == Race.Step(begins: 2))
+        #expect(race.add([.numbered(3)]) == Race.Step(begins: 2))
         let passes = race.passesGate(2)
         #expect(passes)
-        #expect(race.extend(by: 1) == .nothing, "the race is decided")
+        #expect(race.add([.numbered(4)]) == .nothing, "the race is decided")
     }
 
     @Test("Endpoints that are known late alternate with those that were not tried yet")
-    func alternating() throws {
-        let endpoints = [UInt8](1...5).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, $0), port: 80) }
-        let request = TransferRequest(url: try ParsedURL("http://one.test/"), endpoints: Array(endpoints[..<3]))
-        let transfer = Transfer(request, mailbox: LoopMailbox(TransportConfiguration()))
-        let run = RaceRun(transfer, endpoints: Array(endpoints[..<3]), startedAt: 0)
-        _ = run.race.begin()
-        #expect(run.add(Array(endpoints[2...])) == .nothing)
-        #expect(run.endpoints == [0, 3, 1, 4, 2].map { endpoints[$0] })
-        #expect(run.race.attempts == [.running, .waiting, .waiting, .waiting, .waiting])
+    func alternating() {
+        let endpoints = (1...5).map(HTTPDNSEndpoint.numbered)
+        var race = Race(Array(endpoints[..<3]), startedAt: 0)
+        _ = race.begin()
+        #expect(race.add(Array(endpoints[2...])) == .nothing)
+        #expect(race.endpoints == [0, 3, 1, 4, 2].map { endpoints[$0] })
+        #expect(race.attempts == [.running, .waiting, .waiting, .waiting, .waiting])
     }
 
     /// What happens to the others is of no interest.
@@ -186,9 +184,8 @@ struct RaceTests {
         var race = Race(count: 2)
         _ = race.begin()
         _ = race.passesGate(0)
-        #expect(race.hasMore && race.sendings == 1)
         #expect([race.hedge(besides: 0)] == [Race.Step(begins: 1)])
-        #expect(race.winner == nil && race.sendings == 2 && !race.hasMore)
+        #expect(race.winner == nil && race.attempts == [.sent, .running])
         #expect([race.passesGate(1)] == [true])
         #expect(race.winner == nil)
         #expect(race.attempts == [.sent, .sent])
@@ -201,9 +198,8 @@ struct RaceTests {
         var race = Race(count: 1)
         _ = race.begin()
         _ = race.passesGate(0)
-        #expect(!race.hasMore)
-        race.extend()
         #expect([race.hedge(besides: 0)] == [Race.Step(begins: 1)])
+        #expect(race.endpoints == [.numbered(1), .numbered(1)], "it has no other endpoint")
         #expect([race.failed(0)] == [.nothing])
         #expect([race.passesGate(1)] == [true])
         #expect([race.failed(1)] == [Race.Step(isLost: true)])
@@ -213,12 +209,24 @@ struct RaceTests {
     func hedgeOfNobody() {
         var race = Race(count: 2)
         _ = race.begin()
-        #expect([race.hedge(besides: 0)] == [.nothing])
+        #expect([race.hedge(besides: 0)] == [nil])
         #expect(!race.isHedged)
         _ = race.delayPassed(0, hasConnection: true)
         _ = race.passesGate(1)
-        #expect([race.hedge(besides: 0)] == [.nothing])
+        #expect([race.hedge(besides: 0)] == [nil])
         #expect([race.takenOut(0)] == [.nothing])
-        #expect(race.hasMore, "the loser was taken out, and may be tried again")
+        #expect(race.attempts == [.waiting, .won], "the loser was taken out, and may be tried again")
+    }
+
+    @Test("A request is sent four times at most")
+    func sendings() {
+        var race = Race(count: 1)
+        _ = race.begin()
+        _ = race.passesGate(0)
+        for sending in 1...3 {
+            #expect([race.hedge(besides: 0)] == [Race.Step(begins: sending)])
+            _ = race.passesGate(sending)
+        }
+        #expect([race.hedge(besides: 0)] == [nil])
     }
 }
