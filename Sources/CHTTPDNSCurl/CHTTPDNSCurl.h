@@ -24,12 +24,8 @@
 #ifdef __linux__
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-// Names the calling thread; the kernel keeps 15 bytes.
-static inline void ccurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 // Returns the processor cores that the process may use as bits; the result is the number of bytes, or negative.
 static inline long ccurl_get_affinity(void *bits, size_t count) { return syscall(SYS_sched_getaffinity, 0, count, bits); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import Glibc
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
@@ -72,7 +73,7 @@ extension HTTPDNSClientError {
 final class CallThreads: Sendable {
     /// The thread of callbacks, which run one after another. A callback that blocks delays the others, and nothing
     /// else.
-    let callbacks = WorkThread(named: "httpdns-calls", isOnDuty: false)
+    let callbacks = ThreadPool(named: "httpdns-calls")
     /// The executor for the work of blocking calls. On the runtime's own threads the work could wait for the threads
     /// that wait for it.
     let blocking = BlockingExecutor(named: "httpdns-block", isOnDuty: true)
@@ -86,32 +87,52 @@ final class CallThreads: Sendable {
 
 /// Runs and wakes tasks one after another on a separate thread.
 final class BlockingExecutor: CallExecutor {
-    let thread: WorkThread
+    let thread: ThreadPool
 
     /// - Parameter isOnDuty: Whether others wait for the thread's work, see ``BlockingCallGuard``.
-    init(named name: String, isOnDuty: Bool) { thread = WorkThread(named: name, isOnDuty: isOnDuty) }
+    init(named name: String, isOnDuty: Bool) {
+        thread = ThreadPool(named: name) { if isOnDuty { BlockingCallGuard.begin() } }
+    }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        thread.enqueue { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+        thread.run { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
     func sleep(until deadline: MonotonicTime) async throws {
         try Task.checkCancellation()
         let isOver = OneShot<Bool>()
-        guard let timer = thread.enqueue(at: deadline, { isOver.deliver(true) }) else {
+        guard let timer = thread.start(at: deadline, { isOver.deliver(true) }) else {
             return try await Task.sleep(
                 for: max(Duration.zero, deadline - SystemTimeSource().now()),
                 clock: .continuous
             )
         }
-        let isTime = await withTaskCancellationHandler {
-            await isOver.value()
-        } onCancel: {
-            isOver.deliver(false)
-        }
-        guard !isTime else { return }
+        if await isOver.value(orOnCancel: false) { return }
         thread.cancel(timer)
         throw CancellationError()
+    }
+}
+
+/// The threads that do the work of blocking calls. A blocking wait on such a thread, for work that only this thread can do,
+/// never ends.
+enum BlockingCallGuard {
+    /// The key; `nil` when the process has none left (PTHREAD_KEYS_MAX, 1024 with glibc). No thread is then known to be one
+    /// of these.
+    private static let key: pthread_key_t? = {
+        var key = pthread_key_t()
+        return pthread_key_create(&key, nil) == 0 ? key : nil
+    }()
+
+    /// Whether others wait for the current thread.
+    static var isOnDuty: Bool {
+        guard let key else { return false }
+        return pthread_getspecific(key) != nil
+    }
+
+    /// Marks the current thread as one that others wait for.
+    static func begin() {
+        // Any non-null pointer marks the thread.
+        if let key { pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: 1)) }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
     /// Sends a request and reports its result to a callback, for code that is not async.
@@ -39,7 +39,7 @@ extension HTTPDNSClient {
                 if let deliver {
                     deliver { completion(result) }
                 } else {
-                    threads.callbacks.enqueue { completion(result) }
+                    threads.callbacks.run { completion(result) }
                 }
             }
         )

@@ -8,13 +8,12 @@
 final class SleepQueue: Sendable {
     static let shared = SleepQueue()
 
-    fileprivate typealias Sleeper = UnsafeContinuation<Void, any Error>
+    /// True at the deadline, and false when the task is canceled.
+    fileprivate typealias Sleeper = OneShot<Bool>
 
     fileprivate struct State: Sendable {
         var lastNumber: UInt64 = 0
         var sleepers: [UInt64: Sleeper] = [:]
-        /// The numbers of sleeps that were canceled before they began.
-        var canceled: Set<UInt64> = []
         /// A binary heap; it may contain times of sleepers that were removed.
         var moments: [Moment] = []
         /// The times for which timers are set, in descending order.
@@ -32,24 +31,12 @@ final class SleepQueue: Sendable {
     /// - Throws: `CancellationError` as soon as the task is canceled.
     func sleep(until deadline: MonotonicTime) async throws {
         try Task.checkCancellation()
-        let number = state.withLock { state in
-            state.lastNumber += 1
-            return state.lastNumber
-        }
-        defer { if Task.isCancelled { state.withLock { _ = $0.canceled.remove(number) } } }
-        try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { (sleeper: Sleeper) in
-                let (isCancelled, alarm): (Bool, MonotonicTime?) = state.withLock { state in
-                    if state.canceled.remove(number) != nil { return (true, nil) }
-                    return (false, state.add(sleeper, number, until: deadline))
-                }
-                if isCancelled { sleeper.resume(throwing: CancellationError()) }
-                if let alarm { setAlarm(alarm) }
-            }
-        } onCancel: {
-            let sleeper = state.withLock { $0.remove(number) }
-            sleeper?.resume(throwing: CancellationError())
-        }
+        let sleeper = Sleeper()
+        let (number, alarm) = state.withLock { $0.add(sleeper, until: deadline) }
+        if let alarm { setAlarm(alarm) }
+        if await sleeper.value(orOnCancel: false) { return }
+        state.withLock { $0.sleepers[number] = nil }
+        throw CancellationError()
     }
 
     private func setAlarm(_ moment: MonotonicTime) {
@@ -58,36 +45,27 @@ final class SleepQueue: Sendable {
             try? await Task.sleep(for: moment - SystemTimeSource().now(), tolerance: .zero, clock: .continuous)
             let now = SystemTimeSource().now()
             let (woken, next) = state.withLock { $0.wake(at: now, alarm: moment) }
-            for sleeper in woken { sleeper.resume() }
+            for sleeper in woken { sleeper.deliver(true) }
             if let next { setAlarm(next) }
         }
     }
 }
 
 extension SleepQueue.State {
-    /// - Returns: The time for which a timer is to be set, if none is set for that early.
+    /// - Returns: The number of the sleeper, and the time for which a timer is to be set, if none is set for that early.
     fileprivate mutating func add(
         _ sleeper: SleepQueue.Sleeper,
-        _ number: UInt64,
         until deadline: MonotonicTime
-    ) -> MonotonicTime? {
-        sleepers[number] = sleeper
+    ) -> (number: UInt64, alarm: MonotonicTime?) {
+        lastNumber += 1
+        sleepers[lastNumber] = sleeper
         if moments.count > 2 * sleepers.count + 64 {
             // Removed sleepers outnumber the others. A sorted list is a heap.
             moments = moments.filter { sleepers[$0.number] != nil }.sorted { $0.deadline < $1.deadline }
         }
-        moments.append(SleepQueue.Moment(deadline: deadline, number: number))
+        moments.append(SleepQueue.Moment(deadline: deadline, number: lastNumber))
         siftUp(moments.count - 1)
-        return nextAlarm()
-    }
-
-    /// - Returns: The sleeper, to be resumed; nil when it was resumed, or does not sleep yet.
-    fileprivate mutating func remove(_ number: UInt64) -> SleepQueue.Sleeper? {
-        guard let sleeper = sleepers.removeValue(forKey: number) else {
-            canceled.insert(number)
-            return nil
-        }
-        return sleeper
+        return (lastNumber, nextAlarm())
     }
 
     /// Removes the sleepers whose deadline has passed.

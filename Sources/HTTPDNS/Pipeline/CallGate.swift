@@ -47,12 +47,12 @@ final class CallGate: Sendable {
 
     /// Returns when the closed gate has no call inside, at `deadline`, or when the task is canceled.
     func awaitEmpty(until deadline: MonotonicTime, on clock: some TimeSource) async {
-        let number = draining.newNumber()
+        let waiter = OneShot<Void>()
         let timer = Task {
             try await clock.sleep(until: deadline)
-            self.draining.release(number)
+            waiter.deliver()
         }
-        await draining.wait(number) { state.load(ordering: .acquiring) == CallGate.closed }
+        await draining.wait(waiter) { state.load(ordering: .acquiring) == CallGate.closed }
         timer.cancel()
     }
 
@@ -62,7 +62,7 @@ final class CallGate: Sendable {
     func sleep(until deadline: MonotonicTime, on clock: some TimeSource) async throws -> Bool {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await clock.sleep(until: deadline) }
-            tasks.addTask { [self] in await closing.wait(closing.newNumber()) { isClosed } }
+            tasks.addTask { [self] in await closing.wait(OneShot()) { isClosed } }
             try await tasks.next()
             tasks.cancelAll()
         }
@@ -71,68 +71,25 @@ final class CallGate: Sendable {
     }
 }
 
-/// The tasks that wait for one event at a gate. A wait may be canceled before it has begun.
-final class GateWaiters: Sendable {
-    private typealias Waiter = UnsafeContinuation<Void, Never>
+/// The tasks that wait for one event at a gate.
+private final class GateWaiters: Sendable {
+    private let waiting = Lock<[ObjectIdentifier: OneShot<Void>]>([:])
 
-    private struct State {
-        var waiting: [Int: Waiter] = [:]
-        var released: Set<Int> = []
-        var lastNumber = 0
-
-        /// Whether the waiter was added; if not, its wait is already over.
-        mutating func add(_ waiter: Waiter, number: Int) -> Bool {
-            guard released.remove(number) == nil else { return false }
-            waiting[number] = waiter
-            return true
-        }
-
-        mutating func release(_ number: Int) -> Waiter? {
-            if let waiter = waiting.removeValue(forKey: number) { return waiter }
-            released.insert(number)
-            return nil
-        }
-
-        mutating func takeAll() -> [Waiter] {
-            defer { waiting = [:] }
-            return Array(waiting.values)
-        }
-    }
-
-    private let state = Lock(State())
-
-    /// Returns a number for one wait.
-    func newNumber() -> Int {
-        state.withLock { state in
-            state.lastNumber += 1
-            return state.lastNumber
-        }
-    }
-
-    /// Returns when the wait is released, or when the task is canceled.
+    /// Returns when the event has happened, when the waiter is released otherwise, or when the task is canceled.
     /// - Parameter hasHappened: Whether there is nothing to wait for. It is checked under the lock: a later event calls
     ///   ``releaseAll()`` after it.
-    func wait(_ number: Int, unless hasHappened: () -> Bool) async {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let isOver = state.withLock { state in
-                    guard !hasHappened() else { return true }
-                    return !state.add(continuation, number: number)
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            release(number)
+    func wait(_ waiter: OneShot<Void>, unless hasHappened: () -> Bool) async {
+        let waits = waiting.withLock { waiting in
+            if hasHappened() { return false }
+            waiting[ObjectIdentifier(waiter)] = waiter
+            return true
         }
-        // A cancellation after the end of the wait has left its number.
-        state.withLock { _ = $0.released.remove(number) }
-    }
-
-    func release(_ number: Int) {
-        state.withLock { $0.release(number) }?.resume()
+        guard waits else { return }
+        await waiter.value(orOnCancel: ())
+        waiting.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(waiter)) }
     }
 
     func releaseAll() {
-        for waiter in state.withLock({ $0.takeAll() }) { waiter.resume() }
+        for waiter in waiting.withLock({ $0.values.map(\.self) }) { waiter.deliver() }
     }
 }

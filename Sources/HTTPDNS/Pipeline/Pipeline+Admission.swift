@@ -104,17 +104,9 @@ final class Admission: Sendable {
         var wait: Duration?
     }
 
-    private enum Wait {
-        /// The hop is in the queue, and its task has not gone to sleep yet.
-        case beginning
-        case asleep(UnsafeContinuation<Outcome, Never>)
-        /// The wait is over, and its task has not been notified.
-        case over(Outcome)
-    }
-
     private struct State {
         var queue: AdmissionQueue
-        var waits: [AdmissionQueue.Ticket: Wait] = [:]
+        var waits: [AdmissionQueue.Ticket: OneShot<Outcome>] = [:]
         /// The times at which deadlines are checked.
         var alarms = OrderedHeap<MonotonicTime, MonotonicTime>()
 
@@ -168,10 +160,11 @@ final class Admission: Sendable {
             headDeadline: headDeadline,
             deadline: deadline
         )
+        let outcome = OneShot<Outcome>()
         let (reply, alarm, grant) = state.withLock { state -> (AdmissionQueue.Reply, MonotonicTime?, LoopGrant) in
             let reply = state.queue.ask(waiter)
             guard case .waits(let ticket, _) = reply else { return (reply, nil, state.queue.lastGrant) }
-            state.waits[ticket] = .beginning
+            state.waits[ticket] = outcome
             return (reply, state.missingAlarm(), LoopGrant())
         }
         switch reply {
@@ -180,7 +173,7 @@ final class Admission: Sendable {
         case .waits(let ticket, let displaced):
             if let displaced { end([displaced], .displaced) }
             if let alarm { wake(at: alarm) }
-            switch await wait(ticket, of: member) {
+            switch await wait(ticket, outcome, of: member) {
             case .admitted:
                 return (true, limits.queue.loops > 1 ? state.withLock { $0.queue.takeGrant(of: ticket) } : grant)
             case .canceled: throw CancellationError()
@@ -242,21 +235,12 @@ final class Admission: Sendable {
 
     // MARK: waiting
 
-    private func wait(_ ticket: AdmissionQueue.Ticket, of member: Member) async -> Outcome {
+    private func wait(_ ticket: AdmissionQueue.Ticket, _ outcome: OneShot<Outcome>, of member: Member) async -> Outcome
+    {
         // The member was closed before the ticket was in the queue, or the ticket is among those that are notified.
         if member.isClosed { withdraw(ticket, .shutDown) }
         return await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let outcome = state.withLock { state -> Outcome? in
-                    if case .over(let outcome) = state.waits[ticket] {
-                        state.waits[ticket] = nil
-                        return outcome
-                    }
-                    state.waits[ticket] = .asleep(continuation)
-                    return nil
-                }
-                if let outcome { continuation.resume(returning: outcome) }
-            }
+            await outcome.value()
         } onCancel: {
             withdraw(ticket, .canceled)
         }
@@ -270,17 +254,8 @@ final class Admission: Sendable {
     /// Notifies tickets that have left the queue. Each ticket leaves it once, so each is notified once.
     private func end(_ tickets: [AdmissionQueue.Ticket], _ outcome: Outcome) {
         guard !tickets.isEmpty else { return }
-        let sleepers = state.withLock { state in
-            tickets.compactMap { ticket -> UnsafeContinuation<Outcome, Never>? in
-                if case .asleep(let continuation) = state.waits[ticket] {
-                    state.waits[ticket] = nil
-                    return continuation
-                }
-                state.waits[ticket] = .over(outcome)
-                return nil
-            }
-        }
-        for sleeper in sleepers { sleeper.resume(returning: outcome) }
+        let waits = state.withLock { state in tickets.compactMap { state.waits.removeValue(forKey: $0) } }
+        for wait in waits { wait.deliver(outcome) }
     }
 
     // MARK: deadlines

@@ -160,7 +160,7 @@ extension HTTPDNSClient {
 final class ReloadSerializer: Sendable {
     private struct State {
         var isTaken = false
-        var waiting: [UnsafeContinuation<Void, Never>] = []
+        var waiting: [OneShot<Void>] = []
     }
 
     private let state = Lock(State())
@@ -170,23 +170,23 @@ final class ReloadSerializer: Sendable {
 
     /// Waits for the caller's turn, which ``end()`` ends.
     func begin() async {
-        await withUnsafeContinuation { continuation in
-            let isFree = state.withLock { state in
-                if state.isTaken { state.waiting.append(continuation) }
-                defer { state.isTaken = true }
-                return !state.isTaken
-            }
-            if isFree { continuation.resume() }
+        let turn = state.withLock { state -> OneShot<Void>? in
+            defer { state.isTaken = true }
+            guard state.isTaken else { return nil }
+            let turn = OneShot<Void>()
+            state.waiting.append(turn)
+            return turn
         }
+        await turn?.value()
     }
 
     func end() {
-        let next = state.withLock { state -> UnsafeContinuation<Void, Never>? in
+        let next = state.withLock { state -> OneShot<Void>? in
             // The turn is passed on directly: no other reload gets in between.
             if !state.waiting.isEmpty { return state.waiting.removeFirst() }
             state.isTaken = false
             return nil
         }
-        next?.resume()
+        next?.deliver()
     }
 }

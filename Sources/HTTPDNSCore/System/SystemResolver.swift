@@ -95,10 +95,8 @@ package final class SystemResolver: SystemResolving {
         defer { timer.cancel() }
 
         let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                lookUp.wait(continuation)
-                submit(lookUp)
-            }
+            submit(lookUp)
+            return await lookUp.outcome.value()
         } onCancel: {
             let message = "the lookup of \(host) was canceled"
             giveUp(lookUp, as: SystemResolverError(code: .canceled, message: message))
@@ -131,7 +129,7 @@ extension SystemResolver {
     }
 
     private func submit(_ lookUp: Lookup) {
-        guard !lookUp.isSettled else { return }
+        guard !lookUp.outcome.isDelivered else { return }
         let (action, watches) = state.withLock { state in
             state.lookUps[lookUp.id] = lookUp
             let action = state.pool.submit(lookUp.id)
@@ -142,7 +140,7 @@ extension SystemResolver {
         run(action)
         if watches { watchQueue(after: lookUp.id) }
         // A cancellation or a deadline just before the submission found no lookup to abandon.
-        if lookUp.isSettled { abandon(lookUp) }
+        if lookUp.outcome.isDelivered { abandon(lookUp) }
     }
 
     /// Adds threads for as long as lookups wait longer than ``growthDelay``.
@@ -176,7 +174,7 @@ extension SystemResolver {
     }
 
     private func giveUp(_ lookUp: Lookup, as error: SystemResolverError) {
-        lookUp.settle(.failure(error))
+        lookUp.outcome.deliver(.failure(error))
         abandon(lookUp)
     }
 
@@ -194,7 +192,7 @@ extension SystemResolver {
             state.pool.threadDidNotStart().compactMap { state.lookUps.removeValue(forKey: $0) }
         }
         for orphan in orphans {
-            orphan.settle(
+            orphan.outcome.deliver(
                 .failure(
                     SystemResolverError(
                         code: .overloaded,
@@ -212,7 +210,7 @@ extension SystemResolver {
         while let lookUp = next(after: finished) {
             let outcome = self.lookUp(lookUp.host, lookUp.families)
             finished = lookUp.id
-            lookUp.settle(outcome)
+            lookUp.outcome.deliver(outcome)
         }
     }
 
@@ -266,51 +264,14 @@ package struct SystemResolverError: Error, Hashable, Sendable, CustomStringConve
 final class Lookup: Sendable {
     typealias Outcome = Result<[HTTPDNSAddress], SystemResolverError>
 
-    private enum State {
-        case new
-        case waiting(CheckedContinuation<Outcome, Never>)
-        case settled(Outcome)
-    }
-
     let id: LookupPool.ID
     let host: HTTPDNSName
     let families: HTTPDNSAddress.Families
-    private let state = Lock(State.new)
+    let outcome = OneShot<Outcome>()
 
     init(id: LookupPool.ID, host: HTTPDNSName, families: HTTPDNSAddress.Families) {
         self.id = id
         self.host = host
         self.families = families
-    }
-
-    var isSettled: Bool {
-        state.withLock { if case .settled = $0 { true } else { false } }
-    }
-
-    /// Resumes the continuation with the outcome, now or as soon as there is one.
-    func wait(_ continuation: CheckedContinuation<Outcome, Never>) {
-        let outcome: Outcome? = state.withLock { state in
-            if case .settled(let outcome) = state { return outcome }
-            state = .waiting(continuation)
-            return nil
-        }
-        if let outcome { continuation.resume(returning: outcome) }
-    }
-
-    /// Ends the wait. The first call decides; later ones have no effect.
-    func settle(_ outcome: Outcome) {
-        let continuation: CheckedContinuation<Outcome, Never>? = state.withLock { state in
-            switch state {
-            case .new:
-                state = .settled(outcome)
-                return nil
-            case .waiting(let continuation):
-                state = .settled(outcome)
-                return continuation
-            case .settled:
-                return nil
-            }
-        }
-        continuation?.resume(returning: outcome)
     }
 }

@@ -17,7 +17,7 @@ package final class TransferGroup: Sendable {
     private struct TransportSetCount {
         let number: Int
         var inFlight = 0
-        var waiters: [UnsafeContinuation<Void, Never>] = []
+        var waiters: [OneShot<Void>] = []
     }
 
     private struct State {
@@ -25,10 +25,10 @@ package final class TransferGroup: Sendable {
         /// The transport sets, the newest last; older ones are kept while they have members. Nearly always there is only one.
         var transportSets = [TransportSetCount(number: 0)]
         var isClosed = false
-        var waiters: [UnsafeContinuation<Void, Never>] = []
+        var waiters: [OneShot<Void>] = []
 
         /// - Returns: The waiters for the end of an older transport set, if this was its last transfer.
-        mutating func leaveTransportSet(_ number: Int) -> [UnsafeContinuation<Void, Never>] {
+        mutating func leaveTransportSet(_ number: Int) -> [OneShot<Void>] {
             guard let index = transportSets.lastIndex(where: { $0.number == number }) else { return [] }
             transportSets[index].inFlight -= 1
             guard transportSets[index].inFlight == 0, index < transportSets.count - 1 else { return [] }
@@ -74,7 +74,7 @@ package final class TransferGroup: Sendable {
 
     /// Removes a transfer that has ended. A second call has no effect.
     func remove(_ transfer: Transfer) {
-        let waiters = state.withLock { state -> [UnsafeContinuation<Void, Never>] in
+        let waiters = state.withLock { state -> [OneShot<Void>] in
             let index = transfer.groupIndex
             guard index >= 0 else { return [] }
             transfer.groupIndex = -1
@@ -89,7 +89,7 @@ package final class TransferGroup: Sendable {
             state.waiters = []
             return waiters
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.deliver() }
     }
 
     /// Begins a transport set. Transfers of earlier transport sets continue, and none is added to them.
@@ -105,14 +105,13 @@ package final class TransferGroup: Sendable {
 
     /// Returns when the last transfer of an older transport set has ended.
     package func awaitEnd(of number: Int) async {
-        await withUnsafeContinuation { continuation in
-            let isOver = state.withLock { state in
-                guard let index = state.transportSets.firstIndex(where: { $0.number == number }) else { return true }
-                state.transportSets[index].waiters.append(continuation)
-                return false
-            }
-            if isOver { continuation.resume() }
+        let end = state.withLock { state -> OneShot<Void>? in
+            guard let index = state.transportSets.firstIndex(where: { $0.number == number }) else { return nil }
+            let end = OneShot<Void>()
+            state.transportSets[index].waiters.append(end)
+            return end
         }
+        await end?.value()
     }
 
     /// Refuses new transfers, lets those in progress end until `deadline`, cancels the rest, and returns when none is left.
@@ -137,12 +136,12 @@ package final class TransferGroup: Sendable {
     }
 
     private func awaitEmpty() async {
-        await withUnsafeContinuation { continuation in
-            let isEmpty = state.withLock { state in
-                if !state.members.isEmpty { state.waiters.append(continuation) }
-                return state.members.isEmpty
-            }
-            if isEmpty { continuation.resume() }
+        let end = state.withLock { state -> OneShot<Void>? in
+            if state.members.isEmpty { return nil }
+            let end = OneShot<Void>()
+            state.waiters.append(end)
+            return end
         }
+        await end?.value()
     }
 }

@@ -160,7 +160,7 @@ extension TransportLoop {
                 pin.connections.showed(handle.peerCertificates, on: connection)
             }
         }
-        transfer.upload?.open()?.resume()
+        transfer.upload?.open()
         // The first response decides a race with several sendings.
         if transfer.race?.winner != nil, transfer.handle == nil { carry(transfer, by: handle, pin) }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import CHTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
@@ -117,4 +118,14 @@ package protocol LoopBinding: AnyObject, Sendable {
     /// - Parameter choose: Returns the loop for a new connection. Its parameter is the loop that has an unused connection.
     /// - Returns: The loop that the request must use.
     func bind(_ choose: (_ preferred: Int?) -> Int) -> Int
+}
+
+/// The processor cores of the machine.
+package enum ProcessorCores {
+    /// The number of cores that this process may use (sched_getaffinity(2)); 1 when the system does not report it.
+    package static let usable: Int = withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { bits in
+        bits.initializeMemory(as: UInt8.self, repeating: 0)
+        guard ccurl_get_affinity(bits.baseAddress, bits.count) > 0 else { return 1 }
+        return max(1, bits.reduce(0) { $0 + $1.nonzeroBitCount })
+    }
 }

@@ -28,7 +28,7 @@ final class LoopMailbox: Sendable {
         var jobs: [LoopJob] = []
         var isRunning = false
         var isClosed = false
-        var endWaiters: [UnsafeContinuation<Void, Never>] = []
+        var endWaiters: [OneShot<Void>] = []
         /// The waker, made with the thread: a transport that was never used owns no descriptor.
         var waker: Waker?
     }
@@ -122,20 +122,17 @@ final class LoopMailbox: Sendable {
 
     /// Asks the loop to end, and waits until its thread has finished. Without effect if it never ran.
     func close(drainingUntil deadline: MonotonicTime?) async {
-        await withUnsafeContinuation { continuation in
-            let waker = state.withLock { state -> (Waker?, isOver: Bool) in
-                guard state.isRunning else {
-                    state.isClosed = true
-                    return (nil, true)
-                }
-                state.isClosed = true
-                state.jobs.append(.drain(until: deadline))
-                state.endWaiters.append(continuation)
-                return (state.waker, false)
-            }
-            if waker.isOver { return continuation.resume() }
-            if isAsleep.exchange(false, ordering: .sequentiallyConsistent) { waker.0?.wake() }
+        let end = OneShot<Void>()
+        let (waker, isOver) = state.withLock { state -> (Waker?, Bool) in
+            state.isClosed = true
+            guard state.isRunning else { return (nil, true) }
+            state.jobs.append(.drain(until: deadline))
+            state.endWaiters.append(end)
+            return (state.waker, false)
         }
+        if isOver { return }
+        if isAsleep.exchange(false, ordering: .sequentiallyConsistent) { waker?.wake() }
+        await end.value()
     }
 
     /// Asks the loop to end once no transfer is in progress, without waiting.
@@ -178,7 +175,7 @@ final class LoopMailbox: Sendable {
     @discardableResult
     private func startThread(_ waker: Waker) -> Bool {
         let configuration = configuration
-        let started = LoopThread.start(named: configuration.threadName) { [self] in
+        let started = DetachedThread.start(named: configuration.threadName, stackBytes: nil) { [self] in
             do throws(TransferFailure) {
                 try TransportLoop.run(configuration, mailbox: self, waker: waker)
                 end(with: LoopMailbox.shutDown, forGood: true)
@@ -214,7 +211,7 @@ final class LoopMailbox: Sendable {
             return (state.jobs, state.endWaiters)
         }
         for job in jobs { LoopMailbox.refuse(job, with: failure) }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.deliver() }
     }
 }
 

@@ -17,6 +17,11 @@ final class UploadQueue: Sendable {
         case failed(TransferFailure)
     }
 
+    /// The events that the reader of the stream waits for, one at a time.
+    private enum Event {
+        case opening, room, end
+    }
+
     private struct State {
         var chunks = ChunkQueue()
         /// The first chunk that is not completely sent.
@@ -29,12 +34,26 @@ final class UploadQueue: Sendable {
         var isLoopWaiting = false
         /// Whether a connection is established that will take the bytes.
         var isOpen = false
-        var openingWaiter: UnsafeContinuation<Void, Never>?
-        var spaceWaiter: UnsafeContinuation<Void, Never>?
-        var endWaiter: UnsafeContinuation<Void, Never>?
+        var waiter: (event: Event, resumption: OneShot<Void>)?
 
         /// Whether the loop has taken all bytes.
         var isTaken: Bool { isEnded && failure == nil && bytesTaken == bytesPushed }
+
+        func hasHappened(_ event: Event) -> Bool {
+            if isAbandoned { return true }
+            return switch event {
+            case .opening: isOpen
+            case .room: chunks.bytes < UploadQueue.window
+            case .end: isTaken
+            }
+        }
+
+        /// Returns the waiter if its event has happened.
+        mutating func takeWaiter() -> OneShot<Void>? {
+            guard let waiter, hasHappened(waiter.event) else { return nil }
+            self.waiter = nil
+            return waiter.resumption
+        }
     }
 
     /// The declared length; `nil` when it is unknown.
@@ -43,19 +62,29 @@ final class UploadQueue: Sendable {
 
     init(length: Int64?) { self.length = length }
 
+    /// Changes the state, and resumes the reader of the stream if it waits for that.
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, waiter) = state.withLock { (body(&$0), $0.takeWaiter()) }
+        waiter?.deliver()
+        return result
+    }
+
     // MARK: the stream's side
+
+    private func wait(for event: Event) async {
+        let waiter = state.withLock { state -> OneShot<Void>? in
+            if state.hasHappened(event) { return nil }
+            let waiter = OneShot<Void>()
+            state.waiter = (event, waiter)
+            return waiter
+        }
+        await waiter?.value()
+    }
 
     /// Waits until a connection is established: a stream can be read only once, so it is not read before.
     /// - Returns: Whether its bytes are wanted.
     func awaitOpening() async -> Bool {
-        await withUnsafeContinuation { continuation in
-            let resumes = state.withLock { state in
-                if state.isAbandoned || state.isOpen { return true }
-                state.openingWaiter = continuation
-                return false
-            }
-            if resumes { continuation.resume() }
-        }
+        await wait(for: .opening)
         return state.withLock { !$0.isAbandoned }
     }
 
@@ -78,16 +107,7 @@ final class UploadQueue: Sendable {
     }
 
     /// Returns once the loop has room for more, or wants no more bytes.
-    func awaitSpace() async {
-        await withUnsafeContinuation { continuation in
-            let resumes = state.withLock { state in
-                if state.isAbandoned || state.chunks.bytes < UploadQueue.window { return true }
-                state.spaceWaiter = continuation
-                return false
-            }
-            if resumes { continuation.resume() }
-        }
-    }
+    func awaitSpace() async { await wait(for: .room) }
 
     /// Notes the end of the stream, successful or with an error.
     /// - Returns: Whether the loop must be notified.
@@ -117,79 +137,42 @@ final class UploadQueue: Sendable {
     /// Waits, after the end, until the loop has taken everything or wants no more bytes.
     /// - Returns: Whether it has taken everything.
     func awaitTaken() async -> Bool {
-        await withUnsafeContinuation { continuation in
-            let resumes = state.withLock { state in
-                if state.isAbandoned || state.isTaken { return true }
-                state.endWaiter = continuation
-                return false
-            }
-            if resumes { continuation.resume() }
-        }
+        await wait(for: .end)
         return state.withLock { $0.isTaken }
     }
 
     /// Whether a caller waits in ``awaitTaken()``.
-    var isAwaitingEnd: Bool { state.withLock { $0.endWaiter != nil } }
+    var isAwaitingEnd: Bool { state.withLock { $0.waiter?.event == .end } }
 
     // MARK: the loop's side
 
     /// Notes that a connection is established.
-    /// - Returns: The waiter for it, to be resumed once libcurl returns.
-    func open() -> UnsafeContinuation<Void, Never>? {
-        state.withLock { state in
-            state.isOpen = true
-            defer { state.openingWaiter = nil }
-            return state.openingWaiter
-        }
-    }
+    func open() { change { $0.isOpen = true } }
 
     /// Copies bytes out for libcurl.
     func take(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
-        let (portion, waiter, endWaiter) = state.withLock { state in
-            let (portion, waiter) = UploadQueue.take(from: &state, into: buffer)
-            guard state.isTaken else { return (portion, waiter, UnsafeContinuation<Void, Never>?.none) }
-            defer { state.endWaiter = nil }
-            return (portion, waiter, state.endWaiter)
+        change { state in
+            if let failure = state.failure { return .failed(failure) }
+            if state.current.isEmpty, let chunk = state.chunks.popFirst() { state.current = chunk[...] }
+            guard !state.current.isEmpty else {
+                if state.isEnded { return .end }
+                state.isLoopWaiting = true
+                return .later
+            }
+            let count = min(buffer.count, state.current.count)
+            buffer.copyBytes(from: state.current.prefix(count))
+            state.current.removeFirst(count)
+            state.bytesTaken += Int64(count)
+            return .bytes(count)
         }
-        waiter?.resume()
-        endWaiter?.resume()
-        return portion
     }
 
-    /// - Returns: The portion for the loop, and the waiter for the room that it made.
-    private static func take(
-        from state: inout State,
-        into buffer: UnsafeMutableRawBufferPointer
-    ) -> (Portion, UnsafeContinuation<Void, Never>?) {
-        if let failure = state.failure { return (.failed(failure), nil) }
-        if state.current.isEmpty, let chunk = state.chunks.popFirst() { state.current = chunk[...] }
-        guard !state.current.isEmpty else {
-            if state.isEnded { return (.end, nil) }
-            state.isLoopWaiting = true
-            return (.later, nil)
-        }
-        let count = min(buffer.count, state.current.count)
-        buffer.copyBytes(from: state.current.prefix(count))
-        state.current.removeFirst(count)
-        state.bytesTaken += Int64(count)
-        guard state.chunks.bytes < UploadQueue.window else { return (.bytes(count), nil) }
-        defer { state.spaceWaiter = nil }
-        return (.bytes(count), state.spaceWaiter)
-    }
-
-    /// Notes that the transfer is over: waiters are resumed, and no more bytes are taken.
+    /// Notes that the transfer is over: the waiter is resumed, and no more bytes are taken.
     func abandon() {
-        let waiters = state.withLock { state in
+        change { state in
             state.isAbandoned = true
             state.chunks.removeAll()
-            defer {
-                state.openingWaiter = nil
-                state.spaceWaiter = nil
-                state.endWaiter = nil
-            }
-            return [state.openingWaiter, state.spaceWaiter, state.endWaiter]
         }
-        for waiter in waiters { waiter?.resume() }
     }
 
     private static func failure(_ message: String) -> TransferFailure {

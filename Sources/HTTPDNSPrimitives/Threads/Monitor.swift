@@ -61,11 +61,20 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
         for body: (inout Value) -> Result?,
         orElse expire: (inout Value) -> Void = { _ in }
     ) -> Result? {
+        wait(until: { _ in deadline }, for: body, orElse: expire)
+    }
+
+    /// Sleeps as the other function does, until a time that each change of the value may move.
+    func wait<Result>(
+        until deadline: (Value) -> MonotonicTime,
+        for body: (inout Value) -> Result?,
+        orElse expire: (inout Value) -> Void
+    ) -> Result? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
             if let result = body(&value) { return result }
-            let left = deadline - SystemTimeSource().now()
+            let left = deadline(value) - SystemTimeSource().now()
             guard left > .zero else {
                 expire(&value)
                 return nil

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-/// A value that is delivered once, to one waiting task. The first of several deliveries wins.
+/// A value that is delivered once, to one waiting task. The first of several deliveries wins. It is the waiter of this package: a
+/// state behind a lock keeps one for each task that waits for its change.
 package typealias OneShot<Value: Sendable> = _OneShot<Value>
 
 /// The value behind `OneShot`. Not for use outside this package: it is public for the reason of `_Lock`.
@@ -9,7 +10,7 @@ public final class _OneShot<Value: Sendable>: Sendable {
     @usableFromInline
     enum State: Sendable {
         case empty
-        case awaited(CheckedContinuation<Value, Never>)
+        case awaited(UnsafeContinuation<Value, Never>)
         case delivered(Value)
     }
 
@@ -25,7 +26,7 @@ public final class _OneShot<Value: Sendable>: Sendable {
     @discardableResult
     @inlinable
     public func deliver(_ value: Value) -> Bool {
-        let (won, waiting): (Bool, CheckedContinuation<Value, Never>?) = state.withLock { state in
+        let (won, waiting): (Bool, UnsafeContinuation<Value, Never>?) = state.withLock { state in
             switch state {
             case .delivered: return (false, nil)
             case .empty:
@@ -40,12 +41,17 @@ public final class _OneShot<Value: Sendable>: Sendable {
         return won
     }
 
+    /// Whether a value was delivered.
+    package var isDelivered: Bool {
+        state.withLock { if case .delivered = $0 { true } else { false } }
+    }
+
     /// Returns the value, as soon as it is delivered. For one task only.
     ///
     /// It does not react to cancellation: a caller that needs that delivers a value for it.
     @inlinable
     public func value() async -> Value {
-        await withCheckedContinuation { continuation in
+        await withUnsafeContinuation { continuation in
             let ready: Value? = state.withLock { state in
                 if case .delivered(let value) = state { return value }
                 state = .awaited(continuation)
@@ -63,6 +69,11 @@ public final class _OneShot<Value: Sendable>: Sendable {
             deliver(other)
         }
     }
+}
+
+extension _OneShot where Value == Void {
+    /// Delivers the event, unless it was delivered before.
+    package func deliver() { deliver(()) }
 }
 
 /// The outcome of an operation under a time limit.

@@ -52,7 +52,7 @@ struct UploadQueueTests {
         )
         let transfer = Transfer(request, mailbox: LoopMailbox(TransportConfiguration()))
         let (queue, pump) = (try #require(transfer.upload), try #require(transfer.startPump()))
-        queue.open()?.resume()
+        queue.open()
         pump.cancel()
         await pump.value
         guard case .failed = take(queue, 9).portion else { return #expect(Bool(false), "it looks whole") }

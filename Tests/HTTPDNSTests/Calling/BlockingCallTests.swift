@@ -3,7 +3,7 @@
 
 import Dispatch
 import Foundation
-import HTTPDNSCurl
+import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -54,9 +54,9 @@ struct BlockingCallTests {
     }
 
     private func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        let thread = WorkThread(named: "test", isOnDuty: false, rest: .zero)
+        let thread = ThreadPool(named: "test", rest: .zero)
         return try await withCheckedThrowingContinuation { continuation in
-            thread.enqueue { continuation.resume(with: Result(catching: work)) }
+            thread.run { continuation.resume(with: Result(catching: work)) }
         }
     }
 

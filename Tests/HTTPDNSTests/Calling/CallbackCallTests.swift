@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCurl
+import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -51,9 +51,9 @@ struct CallbackCallTests {
     func deliver() async throws {
         let server = try RawServer(.readHead, .respond("hello"))
         let client = try await mappedClient(server.port)
-        let thread = WorkThread(named: "mine", isOnDuty: false, rest: .zero)
+        let thread = ThreadPool(named: "mine", rest: .zero)
         let name = await withCheckedContinuation { continuation in
-            client.execute(request, deliver: { thread.enqueue($0) }) { _ in
+            client.execute(request, deliver: { thread.run($0) }) { _ in
                 continuation.resume(returning: ProcessState.threadName())
             }
         }

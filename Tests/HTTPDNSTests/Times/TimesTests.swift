@@ -208,9 +208,9 @@ struct TimesTests {
         let server = try RawServer(.readHead, .hang)
         let client = try await HTTPDNSClient(configuration: configuration(["\(server.address):\(server.port)"]))
         let request = HTTPDNSClient.Request(url: "http://one.test/") { $0.timeouts.total = limit }
-        let thread = WorkThread(named: "test", isOnDuty: false, rest: .zero)
+        let thread = ThreadPool(named: "test", rest: .zero)
         let (isTimeout, time) = await withCheckedContinuation { continuation in
-            thread.enqueue {
+            thread.run {
                 let start = ContinuousClock.now
                 let result = Result { try client.executeAndWait(request) }
                 let time = start.duration(to: .now)

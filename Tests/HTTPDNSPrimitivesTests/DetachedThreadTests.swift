@@ -4,14 +4,14 @@
 import Foundation
 import Testing
 
-@testable import HTTPDNSCurl
+@testable import HTTPDNSPrimitives
 
-@Suite("LoopThread")
-struct LoopThreadTests {
+@Suite("DetachedThread")
+struct DetachedThreadTests {
     @Test("The thread leaves all signals to the application but those for its own faults")
     func signals() async throws {
         let blocked: UInt64? = await withCheckedContinuation { continuation in
-            let started = LoopThread.start(named: "signals") {
+            let started = DetachedThread.start(named: "signals") {
                 let status = (try? String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)) ?? ""
                 let line = status.split(separator: "\n").first { $0.hasPrefix("SigBlk:") }
                 continuation.resume(returning: line.flatMap { UInt64($0.dropFirst(8), radix: 16) })
