@@ -49,6 +49,23 @@ package struct TransportConfiguration: Sendable {
     package var logger: Logger?
     /// The record of closed connections; `nil` for none.
     package var closedConnections: ClosedConnections?
+    var system = SystemCalls()
+    /// Whether the machine has a route to an IPv6 address.
+    package var hasRoute: @Sendable (HTTPDNSAddress) -> Bool = RouteProbe.systemHasRoute
+    /// Random numbers in 0..<1, which spread cool-downs.
+    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    /// The loop thread's name, at most 15 bytes on Linux.
+    package var threadName = "httpdns-loop"
+    /// The maximum number of loops, at least 1, see ``LoopSelection``.
+    package var loops = 1
+    /// Whether each request goes to the next loop, whatever the loops do: for tests of what must hold on any loop.
+    package var takesLoopsInTurn = false
+
+    package init() {}
+}
+
+/// The system calls of loops, which tests replace.
+struct SystemCalls: Sendable {
     /// Makes the descriptors of a loop.
     var makeWaker: @Sendable () throws(TransferFailure) -> Waker = { () throws(TransferFailure) in try Waker() }
     /// Makes the socket of a connection from its family, type and protocol.
@@ -62,18 +79,6 @@ package struct TransportConfiguration: Sendable {
     var receivedBytes: @Sendable (Int32) -> Int32 = receivedBytes(of:)
     /// The system call for the kernel's report about a connection.
     var sendingState: @Sendable (Int32) -> SendingState? = sendingState(of:)
-    /// Whether the machine has a route to an IPv6 address.
-    package var hasRoute: @Sendable (HTTPDNSAddress) -> Bool = RouteProbe.systemHasRoute
-    /// Random numbers in 0..<1, which spread cool-downs.
-    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
-    /// The loop thread's name, at most 15 bytes on Linux.
-    package var threadName = "httpdns-loop"
-    /// The maximum number of loops, at least 1, see ``LoopSelection``.
-    package var loops = 1
-    /// Whether each request goes to the next loop, whatever the loops do: for tests of what must hold on any loop.
-    package var takesLoopsInTurn = false
-
-    package init() {}
 }
 
 /// Loop threads that each own a multi handle of libcurl: pinned transfers in, streamed responses out.

@@ -21,12 +21,7 @@ final class Connection: HeapMember {
     fileprivate(set) var localPort: Int32 = 0
     /// The version that TLS negotiated or a response head named; `nil` while neither is known.
     fileprivate(set) var version: HTTPDNSTransfer.HTTPVersion? { didSet { recount() } }
-    /// The server's certificates, as far as they are kept.
-    fileprivate(set) var chain: [HTTPDNSTransfer.PeerCertificate] = []
-    /// The result of the TLS handshake; `nil` in clear text, and until a request reaches the connection.
-    var tls: HTTPDNSTransfer.TLSParameters?
-    /// Whether the server asked for a client certificate in the handshake, as far as is known.
-    var asksForCertificate = false
+    var tls = ConnectionTLS()
     /// Whether the kernel connected the socket with itself: nothing listens on the port, and the local port is the same
     /// (RFC 9293 section 3.5, simultaneous open).
     var isConnectedToItself = false
@@ -34,32 +29,14 @@ final class Connection: HeapMember {
     var isShut = false { didSet { recount() } }
     /// The socket's TCP_USER_TIMEOUT; `nil` for the kernel's default.
     var userTimeout: Duration?
-    /// The time since which the peer has acknowledged neither bytes nor probes, as far as the loop has checked; `Int64.max`
-    /// when it has.
-    private(set) var unansweredSince = Int64.max
-    /// The last time that the loop checked and everything was acknowledged.
-    private var answeredAt = Int64.min
+    var path = ConnectionPath()
     /// The number of transfers that the connection carries or is being made for. Streams that wait for it are not counted.
     var transfers = 0 { didSet { recount() } }
     /// The transfers that the connection carries or is being made for.
     var carried = CarriedTransfers()
-    /// The last stream that the server processes, once it has sent GOAWAY (RFC 9113 section 6.8).
-    var lastStream: UInt32? { didSet { recount() } }
-    /// Whether the server's GOAWAY requires HTTP/1.1 for the streams after the last one (RFC 9113 section 7).
-    var requiresHTTP1 = false
-    /// The number of streams that the server kept when it refused others; `nil` while it has refused none.
-    ///
-    /// libcurl quirk: A refusal closes the connection to others (7.88.1). Once a server has refused a stream, libcurl sends
-    /// nothing more on that connection. The accepted streams are the new limit. Tests: StreamQueueTests.
-    private(set) var acceptedStreams: Int? { didSet { recount() } }
-    /// Whether the server's settings have arrived, which contain its stream limit. They precede the first bytes of a response
-    /// (RFC 9113 section 3.4), and take less time than another connection.
-    var hasSettings = false { didSet { recount() } }
+    var streams = ConnectionStreams() { didSet { recount() } }
     /// Whether libcurl may use the connection for another request.
-    var takesRequests: Bool { !isShut && lastStream == nil && acceptedStreams == nil }
-    /// The number of requests on the connection that may be repeated only if they were certainly not processed. While there are
-    /// any, libcurl traces all requests on the connection.
-    var unrepeatable = 0
+    var takesRequests: Bool { !isShut && streams.takesMore }
     /// The number of unread bytes that are legitimate when a request is about to be sent. On a preconnected TLS 1.3 connection
     /// they are session tickets; `nil` until they are counted. After a response there are none.
     var expectedBytes: Int32? = 0
@@ -69,27 +46,14 @@ final class Connection: HeapMember {
     var isKeptUntil = Int64.max
     /// The number of the loop's wait after which the connection was found without unread bytes.
     var emptyInWait = UInt64.max
-    /// The index among the connections of the pin.
-    fileprivate var index = 0
-    /// The index among those of the pin whose local port is unknown; -1 when it is not among them.
-    fileprivate var unknownIndex = -1
-    /// The local port as the kernel reported it before a request reached the connection; 0 when it was not asked.
-    fileprivate var reportedPort: Int32 = 0
+    fileprivate var listing = PinListing()
     /// The position among the pin's HTTP/2 connections, by age.
     var heapIndex = -1
     var heapKey: Int64 = 0
-    /// The counts of the pin that it is in while it takes more streams.
-    private let counts: StreamCounts
-    /// The number of transfers with which it is counted there; -1 when it is not.
-    private var countedTransfers = -1
-    /// The usage of the endpoint that it is counted in.
-    private let usage: EndpointUsage?
-    /// Whether it is counted there as in use.
-    private var isCountedInUse = false
+    private var count: ConnectionCount
 
     init(_ descriptor: Int32, inode: UInt64, openedAt: Int64, pin: Pin) {
-        counts = pin.connections.counts
-        usage = pin.usage
+        count = ConnectionCount(streams: pin.connections.counts, usage: pin.usage)
         self.descriptor = descriptor
         self.inode = inode
         self.openedAt = openedAt
@@ -101,16 +65,8 @@ final class Connection: HeapMember {
 
     /// Updates the counts after a change of anything that decides whether the connection is in use, or takes more streams.
     private func recount() {
-        let isInUse = transfers > 0 && descriptor >= 0
-        if isInUse != isCountedInUse {
-            isCountedInUse = isInUse
-            usage?.countInUse(isInUse ? 1 : -1)
-        }
-        let isCounted = version == .http2 && hasSettings && takesRequests && descriptor >= 0
-        let transfers = isCounted ? transfers : -1
-        guard transfers != countedTransfers else { return }
-        counts.move(from: countedTransfers, to: transfers)
-        countedTransfers = transfers
+        let isCounted = version == .http2 && streams.hasSettings && takesRequests && descriptor >= 0
+        count.change(isInUse: transfers > 0 && descriptor >= 0, transfers: isCounted ? transfers : -1)
     }
 
     /// Turns the trace of all requests on the connection on. Each turns its own off when it next receives something, see
@@ -120,23 +76,99 @@ final class Connection: HeapMember {
     }
 
     /// Notes that the server refused a stream of the connection.
-    func refusedStream() { acceptedStreams = (acceptedStreams ?? transfers) - 1 }
+    func refusedStream() { streams.refusedOne(of: transfers) }
+}
 
+/// The result of a connection's TLS handshake.
+struct ConnectionTLS {
+    /// The server's certificates, as far as they are kept.
+    fileprivate(set) var chain: [HTTPDNSTransfer.PeerCertificate] = []
+    /// Version and cipher suite; `nil` in clear text, and until a request reaches the connection.
+    var parameters: HTTPDNSTransfer.TLSParameters?
+    /// Whether the server asked for a client certificate, as far as is known.
+    var asksForCertificate = false
+}
+
+/// The path of a connection: whether its peer acknowledges what is sent.
+struct ConnectionPath {
     /// The kernel reports times in ticks of up to 10 ms.
     private static let granularity: Int64 = 20_000_000
 
+    /// The time since which the peer has acknowledged neither bytes nor probes, as far as the loop has checked; `Int64.max`
+    /// when it has.
+    private(set) var unansweredSince = Int64.max
+    /// The last time that the loop checked and everything was acknowledged.
+    private var answeredAt = Int64.min
+
     /// Notes the kernel's report about the connection.
     /// - Parameter sentAt: The time at which the pending request was sent. Before that the connection may have been idle.
-    func note(_ state: SendingState, sentAt: Int64, at now: Int64) {
+    mutating func note(_ state: SendingState, sentAt: Int64, at now: Int64) {
         guard state.isUnanswered else {
             unansweredSince = .max
             if !state.hasUnacknowledged { answeredAt = now }
             return
         }
         let acknowledgedAt = now - state.sinceAcknowledgment
-        guard unansweredSince == .max || acknowledgedAt > unansweredSince + Connection.granularity else { return }
+        guard unansweredSince == .max || acknowledgedAt > unansweredSince + ConnectionPath.granularity else { return }
         // A single unanswered probe may have been sent just now.
         unansweredSince = state.retransmissions > 0 ? max(sentAt, acknowledgedAt, answeredAt) : now
+    }
+}
+
+/// The streams of an HTTP/2 connection, as far as its server limits them.
+struct ConnectionStreams {
+    /// The last stream that the server processes, once it has sent GOAWAY (RFC 9113 section 6.8).
+    var last: UInt32?
+    /// Whether the server's GOAWAY requires HTTP/1.1 for the streams after the last one (RFC 9113 section 7).
+    var requiresHTTP1 = false
+    /// The number of streams that the server kept when it refused others; `nil` while it has refused none.
+    ///
+    /// libcurl quirk: A refusal closes the connection to others (7.88.1). Once a server has refused a stream, libcurl sends
+    /// nothing more on that connection. The accepted streams are the new limit. Tests: StreamQueueTests.
+    private(set) var accepted: Int?
+    /// Whether the server's settings have arrived, which contain its stream limit. They precede the first bytes of a response
+    /// (RFC 9113 section 3.4), and take less time than another connection.
+    var hasSettings = false
+    /// The number of requests that may be repeated only if they were certainly not processed. While there are any, libcurl
+    /// traces all requests on the connection.
+    var unrepeatable = 0
+
+    /// Whether libcurl may open another one.
+    var takesMore: Bool { last == nil && accepted == nil }
+
+    /// Notes that the server refused one of them.
+    mutating func refusedOne(of count: Int) { accepted = (accepted ?? count) - 1 }
+}
+
+/// The position of a connection in ``PinConnections``, which alone changes it.
+private struct PinListing {
+    /// The index among the connections of the pin.
+    var index = 0
+    /// The index among those of the pin whose local port is unknown; -1 when it is not among them.
+    var unknownIndex = -1
+    /// The local port as the kernel reported it before a request reached the connection; 0 when it was not asked.
+    var reportedPort: Int32 = 0
+}
+
+/// The counts of a pin and of its endpoint that a connection is in.
+private struct ConnectionCount {
+    let streams: StreamCounts
+    let usage: EndpointUsage?
+    /// The number of transfers with which it is counted among the streams; -1 when it takes no more of them.
+    private var transfers = -1
+    /// Whether it is counted as in use.
+    private var isInUse = false
+
+    init(streams: StreamCounts, usage: EndpointUsage?) { (self.streams, self.usage) = (streams, usage) }
+
+    mutating func change(isInUse: Bool, transfers: Int) {
+        if isInUse != self.isInUse {
+            self.isInUse = isInUse
+            usage?.countInUse(isInUse ? 1 : -1)
+        }
+        guard transfers != self.transfers else { return }
+        streams.move(from: self.transfers, to: transfers)
+        self.transfers = transfers
     }
 }
 
@@ -203,14 +235,16 @@ struct PinConnections {
     /// The HTTP/2 connection whose server's settings have not arrived. There is one at most: those of earlier connections
     /// arrive before the version of the next one is known.
     var unsettled: Connection? {
-        guard let newest, newest.version == .http2, newest.takesRequests, !newest.hasSettings else { return nil }
+        guard let newest, newest.version == .http2, newest.takesRequests, !newest.streams.hasSettings else {
+            return nil
+        }
         return newest
     }
 
     mutating func opened(_ connection: Connection) {
-        connection.index = all.count
+        connection.listing.index = all.count
         all.append(connection)
-        connection.unknownIndex = unknown.count
+        connection.listing.unknownIndex = unknown.count
         unknown.append(connection)
     }
 
@@ -219,8 +253,8 @@ struct PinConnections {
         connection.pin = nil
         let last = all.removeLast()
         if last !== connection {
-            all[connection.index] = last
-            last.index = connection.index
+            all[connection.listing.index] = last
+            last.listing.index = connection.listing.index
         }
         if byPort[connection.localPort] === connection { byPort[connection.localPort] = nil }
         removeUnreached(connection)
@@ -232,16 +266,18 @@ struct PinConnections {
     }
 
     private mutating func removeUnreached(_ connection: Connection) {
-        if connection.unknownIndex >= 0 {
+        if connection.listing.unknownIndex >= 0 {
             let last = unknown.removeLast()
             if last !== connection {
-                unknown[connection.unknownIndex] = last
-                last.unknownIndex = connection.unknownIndex
+                unknown[connection.listing.unknownIndex] = last
+                last.listing.unknownIndex = connection.listing.unknownIndex
             }
-            connection.unknownIndex = -1
-        } else if connection.reportedPort > 0 {
-            if reported[connection.reportedPort] === connection { reported[connection.reportedPort] = nil }
-            connection.reportedPort = 0
+            connection.listing.unknownIndex = -1
+        } else if connection.listing.reportedPort > 0 {
+            if reported[connection.listing.reportedPort] === connection {
+                reported[connection.listing.reportedPort] = nil
+            }
+            connection.listing.reportedPort = 0
         }
     }
 
@@ -253,10 +289,10 @@ struct PinConnections {
     /// - Parameter localPort: Returns the local port of a descriptor; -1 when it has none.
     mutating func unreached(at port: Int32, _ localPort: (Int32) -> Int32) -> Connection? {
         while let connection = unknown.popLast() {
-            connection.unknownIndex = -1
+            connection.listing.unknownIndex = -1
             let port = localPort(connection.descriptor)
             guard port > 0 else { continue }
-            connection.reportedPort = port
+            connection.listing.reportedPort = port
             reported[port] = connection
         }
         return reported[port]
@@ -273,7 +309,7 @@ struct PinConnections {
     mutating func negotiated(_ version: HTTPDNSTransfer.HTTPVersion, on connection: Connection) {
         connection.version = version
         lastVersion = version
-        newest?.hasSettings = true
+        newest?.streams.hasSettings = true
         newest = connection
         guard version == .http2 else { return }
         multiplexed.insert(connection, at: connection.openedAt)
@@ -283,7 +319,7 @@ struct PinConnections {
     /// Notes the certificates of a connection's server.
     mutating func showed(_ chain: [HTTPDNSTransfer.PeerCertificate], on connection: Connection) {
         if lastChain != chain { lastChain = chain }
-        connection.chain = lastChain
+        connection.tls.chain = lastChain
     }
 }
 

@@ -70,18 +70,18 @@ extension EasyHandle {
         }
         // This comes first, because the kernel may reuse the port of a reset connection for this one.
         if hasOpenedConnection, let connection, connection.localPort == 0,
-            loop.configuration.localPort(connection.descriptor) == localPort
+            loop.configuration.system.localPort(connection.descriptor) == localPort
         {
             return pin.connections.identified(connection, at: localPort)
         }
         if let known = pin.connections.connection(at: localPort),
             // The port may have been reused, and the request must not be sent with another pin's login.
-            !pin.sharesName || loop.configuration.localPort(known.descriptor) == localPort
+            !pin.sharesName || loop.configuration.system.localPort(known.descriptor) == localPort
         {
             return use(known, isOpenedHere: hasOpenedConnection && known === connection)
         }
         // No request has reached this point on it before: the transfer that opened it was removed.
-        let unreached = pin.connections.unreached(at: localPort, loop.configuration.localPort)
+        let unreached = pin.connections.unreached(at: localPort, loop.configuration.system.localPort)
         use(unreached, isOpenedHere: false)
         if let unreached { pin.connections.identified(unreached, at: localPort) }
     }
@@ -171,7 +171,7 @@ extension EasyHandle {
         }
         guard let expected = connection.expectedBytes else { return false }
         if loop.driver?.isSilent(connection.descriptor) == true { return false }
-        return loop.configuration.receivedBytes(connection.descriptor) > expected
+        return loop.configuration.system.receivedBytes(connection.descriptor) > expected
     }
 
     /// Whether a Unix socket without a request has unread bytes. The kernel is asked once between two waits of the loop, and
@@ -181,7 +181,7 @@ extension EasyHandle {
         guard driver.mayHaveStrayBytes(connection.descriptor), connection.emptyInWait != driver.lastWait else {
             return false
         }
-        guard loop.configuration.receivedBytes(connection.descriptor) == 0 else { return true }
+        guard loop.configuration.system.receivedBytes(connection.descriptor) == 0 else { return true }
         connection.emptyInWait = driver.lastWait
         return false
     }

@@ -123,7 +123,7 @@ struct StreamQueue {
     /// Notes that libcurl had room for a transfer on a connection that seemed full. The loop knows of all transfers that have
     /// ended.
     mutating func foundRoom(on connection: Connection) {
-        guard connection.version == .http2, connection.hasSettings, connection.transfers > limit else { return }
+        guard connection.version == .http2, connection.streams.hasSettings, connection.transfers > limit else { return }
         limit = connection.transfers
         isLimitExact = false
     }
@@ -144,7 +144,7 @@ struct StreamQueue {
 
     /// Notes that a server refused streams because its connection carried more than it allows.
     mutating func refused(on connection: Connection) {
-        guard let accepted = connection.acceptedStreams, accepted < limit || !isLimitExact else { return }
+        guard let accepted = connection.streams.accepted, accepted < limit || !isLimitExact else { return }
         (limit, isLimitExact) = (max(1, accepted), true)
     }
 

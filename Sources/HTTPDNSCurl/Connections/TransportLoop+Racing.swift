@@ -323,10 +323,10 @@ extension TransportLoop {
     private func isCarried(by handle: EasyHandle) -> Bool {
         unwatch(handle)
         guard let transfer = handle.transfer, let pin = handle.pin, let connection = handle.connection,
-            let state = configuration.sendingState(connection.descriptor)
+            let state = configuration.system.sendingState(connection.descriptor)
         else { return true }
-        connection.note(state, sentAt: handle.sending.sentAt, at: now)
-        let since = connection.unansweredSince
+        connection.path.note(state, sentAt: handle.sending.sentAt, at: now)
+        let since = connection.path.unansweredSince
         guard since < .max else {
             // While a body is sent, bytes may be in transit at any time; otherwise the kernel's probes are the next to detect a
             // dead path.

@@ -78,7 +78,7 @@ final class LoopMailbox: Sendable {
             }
             if !state.isRunning {
                 do throws(TransferFailure) {
-                    let waker = try configuration.makeWaker()
+                    let waker = try configuration.system.makeWaker()
                     state.waker = waker
                     state.isRunning = true
                     state.jobs.append(job)
@@ -107,7 +107,7 @@ final class LoopMailbox: Sendable {
         if isUp.load(ordering: .relaxed) { return true }
         let (waker, isOver) = state.withLock { state -> (Waker?, Bool) in
             if state.isRunning || state.isClosed { return (nil, true) }
-            guard let waker = try? configuration.makeWaker() else { return (nil, false) }
+            guard let waker = try? configuration.system.makeWaker() else { return (nil, false) }
             state.waker = waker
             state.isRunning = true
             return (waker, false)

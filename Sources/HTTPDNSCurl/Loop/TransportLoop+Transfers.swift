@@ -150,7 +150,7 @@ extension TransportLoop {
         // libcurl quirk: Old requests wait longest (8.14.1). libcurl serves transfers by a number that a later one may have
         // lower (`multi->process`), so a server that ends connections often refuses some requests often. Streams beyond a
         // GOAWAY do not count as refusals. A trace tells them apart. Tests: GoAwayTests.
-        let lastStream = handle.connection?.lastStream
+        let lastStream = handle.connection?.streams.last
         let isStream =
             handle.sending.stream?.isRefused == true
             && handle.sending.stream?.isPastGoAway(lastStream: lastStream) != true

@@ -121,8 +121,8 @@ final class TransportLoop {
             waker: waker,
             room: room,
             clock: { [unowned self] in readClock() },
-            control: configuration.epollControl,
-            wait: configuration.epollWait
+            control: configuration.system.epollControl,
+            wait: configuration.system.epollWait
         )
     }
 
@@ -377,8 +377,8 @@ final class TransportLoop {
                 failedAttempts: transfer.race?.trail ?? [],
                 reusedConnection: handle.findings.connects == 0,
                 hedges: transfer.hedges,
-                peerCertificates: configuration.keepsPeerCertificates ? handle.connection?.chain ?? [] : [],
-                tls: handle.connection?.tls,
+                peerCertificates: configuration.keepsPeerCertificates ? handle.connection?.tls.chain ?? [] : [],
+                tls: handle.connection?.tls.parameters,
                 timings: timings
             )
             if transfer.notes != nil { handle.noteFacts() }

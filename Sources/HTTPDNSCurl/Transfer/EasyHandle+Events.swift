@@ -271,10 +271,10 @@ extension EasyHandle {
     func trace(_ line: UnsafeRawBufferPointer) {
         if sending.stream != nil, let connection {
             guard let trace = StreamTrace(line) else { return }
-            var lastStream = connection.lastStream
+            var lastStream = connection.streams.last
             sending.stream?.read(trace, lastStream: &lastStream)
-            if case .goAway(_, requiresHTTP1: true) = trace { connection.requiresHTTP1 = true }
-            if lastStream != connection.lastStream { connection.lastStream = lastStream }
+            if case .goAway(_, requiresHTTP1: true) = trace { connection.streams.requiresHTTP1 = true }
+            if lastStream != connection.streams.last { connection.streams.last = lastStream }
             return
         }
         if line.begins(with: "ALPN: server") {
@@ -291,7 +291,7 @@ extension EasyHandle {
             let openSSL = ccurl_get_openssl(curl)
         {
             // libcurl has written the error, and ends the connection when it continues.
-            connection.asksForCertificate = TLSConnection.asksForCertificate(openSSL)
+            connection.tls.asksForCertificate = TLSConnection.asksForCertificate(openSSL)
         }
     }
 
@@ -334,10 +334,10 @@ extension EasyHandle {
             return false
         }
         if hasOpenedConnection, let negotiated = findings.negotiated { noteVersion(negotiated) }
-        if transfer.request.url.scheme == .https, let connection, connection.tls == nil {
+        if transfer.request.url.scheme == .https, let connection, connection.tls.parameters == nil {
             if let openSSL = ccurl_get_openssl(curl) {
-                connection.tls = TLSConnection.parameters(of: openSSL)
-                connection.asksForCertificate = TLSConnection.asksForCertificate(openSSL)
+                connection.tls.parameters = TLSConnection.parameters(of: openSSL)
+                connection.tls.asksForCertificate = TLSConnection.asksForCertificate(openSSL)
             }
         }
         if pin.key.versions == .http2Only, transfer.request.url.scheme == .http { noteVersion(.http2) }
@@ -398,7 +398,7 @@ extension EasyHandle {
         progress.activeAt = now
         if phase == .receiving, progress.hears(at: now) {
             pin?.heardAt = now
-            if let connection, !connection.hasSettings { connection.hasSettings = true }
+            if let connection, !connection.streams.hasSettings { connection.streams.hasSettings = true }
             if options.isTracing { endTracing() }
         }
         if phase == .awaitingHead { noteBodySent(at: now) }

@@ -60,8 +60,8 @@ extension EasyHandle {
                 opensConnection: hasOpenedConnection || findings.connects > 0,
                 sentAt: sending.mayHaveBeenSent ? MonotonicTime(nanoseconds: sending.sentAt) : nil,
                 timings: timings,
-                tls: connection?.tls,
-                peerCertificates: loop.configuration.keepsPeerCertificates ? connection?.chain ?? [] : [],
+                tls: connection?.tls.parameters,
+                peerCertificates: loop.configuration.keepsPeerCertificates ? connection?.tls.chain ?? [] : [],
                 requestHeadBytes: request.head,
                 requestBodyBytes: request.body,
                 responseHeadBytes: long(CURLINFO_HEADER_SIZE),
@@ -237,7 +237,7 @@ extension EasyHandle {
         case CURLE_HTTP2_STREAM:
             let text = curlText ?? "the server reset the HTTP/2 stream"
             return failure(.connectionLost, phaseOfFailure, text + adviceAfterReset)
-        case CURLE_HTTP2 where sending.mayHaveBeenSent && (!head.isBegun || connection?.lastStream != nil):
+        case CURLE_HTTP2 where sending.mayHaveBeenSent && (!head.isBegun || connection?.streams.last != nil):
             // The session has no streams left, usually after a GOAWAY.
             return failure(.connectionLost, phaseOfFailure, "the server ended the HTTP/2 connection")
         case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
@@ -336,13 +336,13 @@ extension EasyHandle {
     /// both with handshake_failure (RFC 5246 section 7.4.6); after its request nothing is negotiated any more.
     private func refusesCertificate(_ text: String) -> Bool {
         if EasyHandle.isAboutClientCertificate(text) { return true }
-        return connection?.asksForCertificate == true && text.lowercased().contains("alert handshake failure")
+        return connection?.tls.asksForCertificate == true && text.lowercased().contains("alert handshake failure")
     }
 
     /// The possible reason of a new connection's end without a response, where the server asked for a client certificate: over TLS 1.3
     /// its alert follows the handshake (RFC 8446 section 4.4.2), and a reset that overtakes it takes it away.
     private var adviceAfterCertificateRequest: String {
-        guard hasOpenedConnection, !head.isBegun, connection?.asksForCertificate == true else { return "" }
+        guard hasOpenedConnection, !head.isBegun, connection?.tls.asksForCertificate == true else { return "" }
         return
             "; the server had asked for a client certificate and may have refused the connection (\(sentCertificate)): "
             + "a reset can lose its reason"

@@ -317,7 +317,7 @@ let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
 private let openSocketCallback: ccurl_open_socket_function = { pointer, _, address in
     guard let address, withHandle(pointer, otherwise: false, { $0.mayOpenSocket() }) else { return -1 }
     let (descriptor, error) = withHandle(pointer, otherwise: (descriptor: -1, error: 0)) { handle in
-        handle.loop.configuration.makeSocket(
+        handle.loop.configuration.system.makeSocket(
             address.pointee.family,
             address.pointee.socktype,
             address.pointee.protocol

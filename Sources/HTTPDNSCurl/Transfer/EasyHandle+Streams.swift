@@ -9,7 +9,7 @@ extension EasyHandle {
     /// Whether the server certainly processed nothing of the request.
     var isUnprocessed: Bool {
         guard !head.isBegun, let stream = sending.stream else { return false }
-        return stream.isUnprocessed(lastStream: connection?.lastStream)
+        return stream.isUnprocessed(lastStream: connection?.streams.last)
     }
 
     /// Whether the request may be sent again only if it was certainly not processed.
@@ -67,7 +67,7 @@ extension EasyHandle {
 
     /// Ends the trace once its connection has no request that must not be repeated.
     func endTracing() {
-        if sending.stream != nil, connection?.unrepeatable == 0 { setTracing(false) }
+        if sending.stream != nil, connection?.streams.unrepeatable == 0 { setTracing(false) }
     }
 
     /// Notes that the request is about to be sent. Over HTTP/2 any handle of the connection may read a GOAWAY. So all of them
@@ -85,10 +85,10 @@ extension EasyHandle {
         // The trace tells a GOAWAY from a refused stream (libcurl quirk "Old requests wait longest").
         if mustNotBeRepeated || transfer?.refusals.isEmpty == false {
             sending.isCounted = true
-            connection.unrepeatable += 1
-            if connection.unrepeatable == 1 { connection.traceAll() }
+            connection.streams.unrepeatable += 1
+            if connection.streams.unrepeatable == 1 { connection.traceAll() }
         }
-        setTracing(connection.unrepeatable > 0)
+        setTracing(connection.streams.unrepeatable > 0)
     }
 
     /// Notes that the request leaves its connection.
@@ -96,7 +96,7 @@ extension EasyHandle {
         sending.stream = nil
         guard sending.isCounted, let connection else { return }
         sending.isCounted = false
-        connection.unrepeatable -= 1
+        connection.streams.unrepeatable -= 1
     }
 
     /// Notes that libcurl is about to send the request again (libcurl quirk "HTTP/1.1 on demand").
@@ -115,7 +115,7 @@ extension EasyHandle {
 
     /// Whether the server requires that the request be sent over HTTP/1.1, and has not processed it.
     var requiresHTTP1: Bool {
-        isUnprocessed && (sending.stream?.requiresHTTP1 == true || connection?.requiresHTTP1 == true)
+        isUnprocessed && (sending.stream?.requiresHTTP1 == true || connection?.streams.requiresHTTP1 == true)
     }
 
     /// Replaces libcurl's handle for the same transfer, which starts from its beginning (libcurl quirks "A stopped handle is

@@ -63,7 +63,7 @@ struct ConnectionTests {
         ]
         let one = table.opened(10, for: pin, inode: 1)
         pin.connections.showed(chain, on: one)
-        #expect(one.chain == chain)
+        #expect(one.tls.chain == chain)
     }
 
     // MARK: dead paths
@@ -76,22 +76,22 @@ struct ConnectionTests {
         var table = PinTable(maximumPins: 256)
         let connection = table.opened(10, for: table.acquire(key), inode: 1)
         var state = SendingState(hasUnacknowledged: true, sinceAcknowledgment: 60 * second, sinceTransmission: second)
-        connection.note(state, sentAt: 100 * second, at: 101 * second)
-        #expect(connection.unansweredSince == .max, "the first transmission is under way")
+        connection.path.note(state, sentAt: 100 * second, at: 101 * second)
+        #expect(connection.path.unansweredSince == .max, "the first transmission is under way")
         state.retransmissions = 2
-        connection.note(state, sentAt: 100 * second, at: 102 * second)
-        #expect(connection.unansweredSince == 100 * second, "before that the connection was idle")
+        connection.path.note(state, sentAt: 100 * second, at: 102 * second)
+        #expect(connection.path.unansweredSince == 100 * second, "before that the connection was idle")
         // Another request on it is sent later; the path is dead for it too.
         state.sinceAcknowledgment = 63 * second
-        connection.note(state, sentAt: 104 * second, at: 105 * second)
-        #expect(connection.unansweredSince == 100 * second)
+        connection.path.note(state, sentAt: 104 * second, at: 105 * second)
+        #expect(connection.path.unansweredSince == 100 * second)
         // An acknowledgment, then silence again.
         state.sinceAcknowledgment = 2 * second
-        connection.note(state, sentAt: 100 * second, at: 110 * second)
-        #expect(connection.unansweredSince == 108 * second)
+        connection.path.note(state, sentAt: 100 * second, at: 110 * second)
+        #expect(connection.path.unansweredSince == 108 * second)
         state.hasUnacknowledged = false
-        connection.note(state, sentAt: 100 * second, at: 111 * second)
-        #expect(connection.unansweredSince == .max)
+        connection.path.note(state, sentAt: 100 * second, at: 111 * second)
+        #expect(connection.path.unansweredSince == .max)
     }
 
     /// The last acknowledgment does not count.
@@ -99,10 +99,10 @@ struct ConnectionTests {
     func pause() {
         var table = PinTable(maximumPins: 256)
         let connection = table.opened(10, for: table.acquire(key), inode: 1)
-        connection.note(SendingState(sinceAcknowledgment: 19 * second), sentAt: 0, at: 99 * second)
+        connection.path.note(SendingState(sinceAcknowledgment: 19 * second), sentAt: 0, at: 99 * second)
         let lost = SendingState(hasUnacknowledged: true, retransmissions: 1, sinceAcknowledgment: 20 * second)
-        connection.note(lost, sentAt: 0, at: 100 * second)
-        #expect(connection.unansweredSince == 99 * second)
+        connection.path.note(lost, sentAt: 0, at: 100 * second)
+        #expect(connection.path.unansweredSince == 99 * second)
     }
 
     @Test("Acknowledged probes of a closed window mean a slow peer, others a dead path")
@@ -110,22 +110,22 @@ struct ConnectionTests {
         var table = PinTable(maximumPins: 256)
         let connection = table.opened(10, for: table.acquire(key), inode: 1)
         var state = SendingState(sinceAcknowledgment: 20 * second, sinceTransmission: 30 * second)
-        connection.note(state, sentAt: 0, at: 100 * second)
-        #expect(connection.unansweredSince == .max)
+        connection.path.note(state, sentAt: 0, at: 100 * second)
+        #expect(connection.path.unansweredSince == .max)
         // One probe may have been sent just now: its time counts from here.
         state.probes = 1
-        connection.note(state, sentAt: 0, at: 110 * second)
-        #expect(connection.unansweredSince == 110 * second)
+        connection.path.note(state, sentAt: 0, at: 110 * second)
+        #expect(connection.path.unansweredSince == 110 * second)
         (state.probes, state.sinceAcknowledgment) = (2, 35 * second)
-        connection.note(state, sentAt: 0, at: 115 * second)
-        #expect(connection.unansweredSince == 110 * second)
+        connection.path.note(state, sentAt: 0, at: 115 * second)
+        #expect(connection.path.unansweredSince == 110 * second)
         // Answered, and the next one is on its way.
         (state.probes, state.sinceAcknowledgment) = (1, 2 * second)
-        connection.note(state, sentAt: 0, at: 120 * second)
-        #expect(connection.unansweredSince == 120 * second)
+        connection.path.note(state, sentAt: 0, at: 120 * second)
+        #expect(connection.path.unansweredSince == 120 * second)
         state.probes = 0
-        connection.note(state, sentAt: 0, at: 121 * second)
-        #expect(connection.unansweredSince == .max)
+        connection.path.note(state, sentAt: 0, at: 121 * second)
+        #expect(connection.path.unansweredSince == .max)
     }
 
     @Test("A retransmission acknowledged without more room is no sign of a dead path")

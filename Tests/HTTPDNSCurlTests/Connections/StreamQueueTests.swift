@@ -83,7 +83,7 @@ struct StreamQueueTests {
         /// The first response begins on a connection, and one ends.
         mutating func respond(_ connection: Connection, ends: Bool) {
             guard connection.version == .http2, connection.transfers > 0 else { return }
-            connection.hasSettings = true
+            connection.streams.hasSettings = true
             settled.insert(ObjectIdentifier(connection))
             if ends { connection.transfers -= 1 }
         }
@@ -167,7 +167,7 @@ struct StreamQueueTests {
         pin.connections.negotiated(.http2, on: next)
         next.transfers = 10
         #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .oneOnNewConnection)
-        next.hasSettings = true
+        next.streams.hasSettings = true
         #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .one)
         next.transfers = 11
         pin.streams.began()

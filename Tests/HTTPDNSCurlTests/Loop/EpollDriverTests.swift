@@ -36,7 +36,7 @@ struct EpollDriverTests {
 
     private func fixture(_ kernel: FullKernel) -> TransportFixture {
         var configuration = TransportConfiguration()
-        configuration.epollControl = kernel.control
+        configuration.system.epollControl = kernel.control
         return TransportFixture(Transport(configuration))
     }
 

@@ -113,18 +113,18 @@ struct RequestCostTests {
                     pin.connections.negotiated(.http2, on: table.opened(next, for: pin, inode: UInt64(next)))
                     next += 1
                 case 1: connection.map { _ = table.closed($0.descriptor) }
-                case 2: connection?.hasSettings = true
+                case 2: connection?.streams.hasSettings = true
                 case 3 where Int.random(in: 0..<10) == 0: connection.map { _ = table.shut($0) }
-                case 4 where Int.random(in: 0..<10) == 0: connection?.lastStream = 7
+                case 4 where Int.random(in: 0..<10) == 0: connection?.streams.last = 7
                 case 5 where connection?.transfers != 0: connection?.transfers -= 1
                 default: connection?.transfers += 1
                 }
-                let counted = pin.connections.all.filter { $0.takesRequests && $0.hasSettings }
+                let counted = pin.connections.all.filter { $0.takesRequests && $0.streams.hasSettings }
                 #expect(pin.connections.counts.fullest == counted.map(\.transfers).max() ?? 0)
                 let limit = Int.random(in: 1...12)
                 let room = counted.reduce(0) { $0 + max(0, limit - $1.transfers) }
                 #expect(pin.connections.counts.room(below: limit) == room)
-                let unsettled = pin.connections.all.filter { $0.takesRequests && !$0.hasSettings }
+                let unsettled = pin.connections.all.filter { $0.takesRequests && !$0.streams.hasSettings }
                 #expect(unsettled.count <= 1 && pin.connections.unsettled === unsettled.first)
                 #expect(pin.connections.multiplexedSince == (pin.connections.isEmpty ? .max : 0))
             }
@@ -146,19 +146,19 @@ final class SystemCalls: Sendable {
     func configuration() -> TransportConfiguration {
         var configuration = TransportConfiguration()
         configuration.maximumIdleConnections = 4_096
-        configuration.localPort = { [self] in
+        configuration.system.localPort = { [self] in
             localPorts.wrappingAdd(1, ordering: .relaxed)
             return localPort(of: $0)
         }
-        configuration.receivedBytes = { [self] in
+        configuration.system.receivedBytes = { [self] in
             receivedBytes.wrappingAdd(1, ordering: .relaxed)
             return HTTPDNSCurl.receivedBytes(of: $0)
         }
-        configuration.sendingState = { [self] in
+        configuration.system.sendingState = { [self] in
             looks.wrappingAdd(1, ordering: .relaxed)
             return HTTPDNSCurl.sendingState(of: $0)
         }
-        configuration.epollWait = { [self] in
+        configuration.system.epollWait = { [self] in
             let count = epoll_wait($0, $1, $2, $3)
             waits.wrappingAdd(1, ordering: .relaxed)
             // libcurl's own timers are shorter.

@@ -47,7 +47,7 @@ struct SeveralLoopsTests {
         let made = Lock(0)
         let transport = transport(3) {
             $0.takesLoopsInTurn = takesTurns
-            $0.makeWaker = { () throws(TransferFailure) in
+            $0.system.makeWaker = { () throws(TransferFailure) in
                 let works = made.withLock { made in
                     made += 1
                     return made == working
@@ -71,7 +71,7 @@ struct SeveralLoopsTests {
         let servers = [try RawServer(.serve("ok")), try RawServer(.serve("ok"))]
         let hasSockets = Lock(true)
         let transport = transport(2) {
-            $0.makeSocket = { family, type, number in
+            $0.system.makeSocket = { family, type, number in
                 hasSockets.withLock { $0 } ? openSocket(family, type, number) : (descriptor: -1, error: EMFILE)
             }
         }

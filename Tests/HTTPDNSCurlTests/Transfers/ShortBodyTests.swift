@@ -27,7 +27,7 @@ struct ShortBodyTests {
     func packets(length: Int) async throws {
         let opened = OpenedDescriptor()
         var configuration = TransportConfiguration()
-        configuration.localPort = {
+        configuration.system.localPort = {
             opened.number.store($0, ordering: .relaxed)
             return localPort(of: $0)
         }
