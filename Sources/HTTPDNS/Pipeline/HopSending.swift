@@ -86,19 +86,20 @@ package struct HopAnswer: Sendable {
 }
 
 extension HopAnswer {
-    init(_ response: consuming TransferResponse) {
+    init(_ response: TransferResponse) {
+        let facts = response.facts
         self.init(
-            head: response.head,
-            version: response.version,
-            endpoint: response.endpoint,
-            reusedConnection: response.reusedConnection,
-            timings: response.timings,
+            head: facts.head,
+            version: facts.version,
+            endpoint: facts.endpoint,
+            reusedConnection: facts.reusedConnection,
+            timings: facts.timings,
             body: .transfer(response.body)
         )
-        failedAttempts = response.failedAttempts
-        hedges = response.hedges
-        peerCertificates = response.peerCertificates
-        tls = response.tls
+        failedAttempts = facts.failedAttempts
+        hedges = facts.hedges
+        peerCertificates = facts.peerCertificates
+        tls = facts.tls
     }
 }
 

@@ -49,13 +49,8 @@ struct ConnectionPools {
     }
 
     private static func record(_ key: Key, connections: Int, _ usage: EndpointUsage) -> HTTPDNSTransfer.ConnectionPool {
-        let host =
-            switch key.host {
-            case .name(let name): name
-            case .address(let address): address.description
-            }
-        return HTTPDNSTransfer.ConnectionPool(
-            host: host,
+        HTTPDNSTransfer.ConnectionPool(
+            host: key.host.plainText,
             port: key.port,
             endpoint: key.endpoint,
             connections: connections,

@@ -92,16 +92,6 @@ extension EasyHandle {
         connection.pin?.connections.negotiated(version, on: connection)
     }
 
-    /// Notes the version in the received head.
-    func noteVersionOfHead() {
-        guard let connection, connection.version == nil else { return }
-        if head.bytes.starts(with: "HTTP/2".utf8) {
-            noteVersion(.http2)
-        } else if head.bytes.starts(with: "HTTP/1.".utf8) {
-            noteVersion(head.bytes.starts(with: "HTTP/1.0".utf8) ? .http10 : .http11)
-        }
-    }
-
     /// Notes that the request has its connection, or has ended.
     func noteDecided() {
         guard streamTurn.isUndecided, let pin else { return }
@@ -233,6 +223,5 @@ extension EasyHandle {
 }
 
 /// `SSL_pending` of the OpenSSL that libcurl is linked with; nil without one. It reads nothing from the connection.
-private let openSSLPending: (@convention(c) (UnsafeMutableRawPointer) -> Int32)? = dlsym(nil, "SSL_pending").map {
-    unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer) -> Int32).self)
-}
+private let openSSLPending: (@convention(c) (UnsafeMutableRawPointer) -> Int32)? =
+    try? DynamicLibrary.program.function("SSL_pending")

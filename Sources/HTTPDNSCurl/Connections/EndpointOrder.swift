@@ -178,8 +178,11 @@ extension TransportLoop {
             mailbox.endpoints.withLock { [now] in $0.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
             }
         }
-        guard transfer.request.connectsToEndpoints else { return }
-        probing?.used(endpoints, by: transfer.request, at: now, random: configuration.random)
+        guard mailbox.shared.isProbing, transfer.request.connectsToEndpoints else { return }
+        let random = configuration.random
+        mailbox.shared.probing.withLock { [now] in
+            $0?.used(endpoints, by: transfer.request, at: now, random: random)
+        }
     }
 
     // MARK: probes
@@ -201,11 +204,18 @@ extension TransportLoop {
 
     /// Connects to recently used endpoints at intervals.
     func probeIfDue() {
-        guard let nextAt = probing?.nextAt, now >= nextAt, !isDraining else { return }
-        for target in probing?.due(at: now, random: configuration.random) ?? [] {
-            beginProbe(target, isScheduled: true)
-        }
+        guard now >= nextProbe, !isDraining else { return }
+        let random = configuration.random
+        let due = mailbox.shared.probing.withLock { [now] in $0?.due(at: now, random: random) ?? [] }
+        for target in due { beginProbe(target, isScheduled: true) }
     }
+
+    /// The time of the next probe; `Int64.max` without one.
+    var nextProbe: Int64 {
+        mailbox.shared.isProbing ? mailbox.shared.probing.withLock { $0?.nextAt ?? .max } : .max
+    }
+
+    func probeEnded(_ target: ProbeTarget) { mailbox.shared.probing.withLock { $0?.ended(target) } }
 
     private func beginProbe(_ target: ProbeTarget, isScheduled: Bool = false) {
         var request = TransferRequest(
@@ -223,7 +233,7 @@ extension TransportLoop {
         begin(transfer, at: target.endpoint)
         if isScheduled {
             // A transfer without a handle failed to begin.
-            if let handle = transfer.handle { handle.probe = target } else { probing?.ended(target) }
+            if let handle = transfer.handle { handle.probe = target } else { probeEnded(target) }
         }
     }
 

@@ -465,7 +465,7 @@ extension HTTPDNSTransfer.EndpointRecord {
             }
         self.init(
             endpoint: key.endpoint,
-            host: HTTPDNSTransfer.EndpointRecord.text(key.host),
+            host: key.host?.plainText,
             state: state,
             consecutiveFailures: entry.consecutiveFailures,
             until: entry.standing == .healthy ? nil : entry.until,
@@ -478,18 +478,10 @@ extension HTTPDNSTransfer.EndpointRecord {
     init(_ key: EndpointTable.Key, ejectedUntil end: MonotonicTime, failures: Int) {
         self.init(
             endpoint: key.endpoint,
-            host: HTTPDNSTransfer.EndpointRecord.text(key.host),
+            host: key.host?.plainText,
             state: .ejected,
             consecutiveFailures: failures,
             until: end
         )
-    }
-
-    private static func text(_ host: ParsedURL.Host?) -> String? {
-        switch host {
-        case .name(let name): name
-        case .address(let address): address.description
-        case nil: nil
-        }
     }
 }

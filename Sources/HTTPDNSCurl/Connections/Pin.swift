@@ -142,12 +142,7 @@ struct PinEntries {
 
     init(_ key: PinKey, number: UInt64) {
         let name = "p\(number).invalid"
-        let host =
-            switch key.host {
-            case .name(let name): name
-            case .address(let address): address.bracketed
-            }
-        let from = "\(host):\(key.port)"
+        let from = "\(key.host.text):\(key.port)"
         guard let proxy = key.egressPath?.proxy else {
             // A Unix socket is not looked up; the name separates generations of its connections.
             connectTo = "\(from):\(name):\(key.endpoint.port)"

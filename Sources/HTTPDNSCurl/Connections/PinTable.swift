@@ -15,8 +15,7 @@ struct PinTable {
     static let maximumEntries = 256
 
     private let maximumPins: Int
-    /// The names, if several loops share them.
-    private let names: SharedPinNames?
+    private let names: SharedPinNames
     /// The age at which a shared connection gets no new requests; they get another pin.
     private let maximumAge: Int64
     /// The pins by key; of several pins of a key the first one.
@@ -25,10 +24,7 @@ struct PinTable {
     private var freeSlots: [Int] = []
     private var pinsByUse = RecencyOrder()
     private var entriesByUse = RecencyOrder()
-    private var nextNumber: UInt64 = 1
     private var lastSerial: UInt64 = 0
-    /// The numbers of retired pins without connections.
-    private var freeNumbers: [UInt64] = []
     /// The open connections by descriptor.
     private var connections: [Int32: Connection] = [:]
     /// The number of connections that were shut down but not yet closed by libcurl.
@@ -36,7 +32,7 @@ struct PinTable {
     /// Lines that remove entries from libcurl's table, for the next transfer to carry.
     private var removals: [String] = []
 
-    init(maximumPins: Int, maximumAge: Duration? = nil, names: SharedPinNames? = nil) {
+    init(maximumPins: Int, maximumAge: Duration? = nil, names: SharedPinNames = SharedPinNames()) {
         self.names = names
         self.maximumPins = max(maximumPins, PinTable.maximumEntries)
         self.maximumAge = maximumAge?.wholeNanoseconds ?? .max
@@ -165,16 +161,16 @@ struct PinTable {
     }
 
     private mutating func make(_ key: PinKey) -> Pin {
-        let pin = make(key, names?.take(for: key))
+        let pin = make(key, names.take(for: key))
         pins[key] = pin
         return pin
     }
 
-    private mutating func make(_ key: PinKey, _ name: SharedPinNames.Name?) -> Pin {
+    private mutating func make(_ key: PinKey, _ name: SharedPinNames.Name) -> Pin {
         let slot = freeSlots.popLast() ?? slots.count
         lastSerial += 1
-        let pin = Pin(key, slot: slot, number: name?.number ?? takeNumber(), serial: lastSerial)
-        if let name { pin.sessions = name.sessions }
+        let pin = Pin(key, slot: slot, number: name.number, serial: lastSerial)
+        pin.sessions = name.sessions
         if slot == slots.count { slots.append(pin) } else { slots[slot] = pin }
         return pin
     }
@@ -185,7 +181,7 @@ struct PinTable {
         if first.siblings == nil, first.hasRoom || first.hasFreeConnection { return first }
         if let pin = first.siblings?.next() { return pin }
         let siblings = first.siblings ?? PinSiblings(first)
-        let pin = make(first.key, names?.takeUnshared())
+        let pin = make(first.key, names.takeUnshared())
         siblings.append(pin)
         return pin
     }
@@ -199,12 +195,6 @@ struct PinTable {
         free(pin)
     }
 
-    private mutating func takeNumber() -> UInt64 {
-        if let number = freeNumbers.popLast() { return number }
-        defer { nextNumber += 1 }
-        return nextNumber
-    }
-
     /// Frees the name of a pin. The pool finds connections by name alone, so a name must have none before it may identify
     /// another address. An entry of the old pin in libcurl's table is replaced, since a new pin's first transfer brings its
     /// own.
@@ -214,7 +204,7 @@ struct PinTable {
     /// Tests: PinTableTests.
     private mutating func recycleName(of pin: Pin) {
         guard pin.isRetired, pin.connections.isEmpty, pin.transfersInFlight == 0 else { return }
-        if let names { names.giveBack(pin.number) } else { freeNumbers.append(pin.number) }
+        names.giveBack(pin.number)
     }
 
     private mutating func evict() {
@@ -251,7 +241,7 @@ struct PinTable {
         slots[pin.slot] = nil
         freeSlots.append(pin.slot)
         pin.isRetired = true
-        names?.dropped(pin.key, pin.number)
+        names.dropped(pin.key, pin.number)
         recycleName(of: pin)
     }
 

@@ -3,7 +3,7 @@
 
 internal import HTTPDNSPrimitives
 
-/// The names of pins and the TLS sessions behind them, for all loops of a transport.
+/// The names of pins, which are numbers, and the TLS sessions behind them, for all loops of a transport.
 ///
 /// libcurl resumes a session only under the name that it was made with. So the loops use one name for one key. The pool of a
 /// multi handle finds connections by their name alone. So a loop that has dropped the pin of a key never gets its name for that

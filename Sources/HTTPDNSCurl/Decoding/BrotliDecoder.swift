@@ -22,18 +22,12 @@ struct BrotliLibrary: Sendable {
     let errorCode: ErrorCode
     let errorText: ErrorText
 
-    init?(_ library: DynamicLibrary) {
-        guard let create = library.function("BrotliDecoderCreateInstance", as: Create.self),
-            let destroy = library.function("BrotliDecoderDestroyInstance", as: Destroy.self),
-            let decompress = library.function("BrotliDecoderDecompressStream", as: Decompress.self),
-            let errorCode = library.function("BrotliDecoderGetErrorCode", as: ErrorCode.self),
-            let errorText = library.function("BrotliDecoderErrorString", as: ErrorText.self)
-        else { return nil }
-        self.create = create
-        self.destroy = destroy
-        self.decompress = decompress
-        self.errorCode = errorCode
-        self.errorText = errorText
+    init(_ library: DynamicLibrary) throws(DynamicLibrary.Missing) {
+        create = try library.function("BrotliDecoderCreateInstance")
+        destroy = try library.function("BrotliDecoderDestroyInstance")
+        decompress = try library.function("BrotliDecoderDecompressStream")
+        errorCode = try library.function("BrotliDecoderGetErrorCode")
+        errorText = try library.function("BrotliDecoderErrorString")
     }
 }
 

@@ -190,11 +190,15 @@ package final class DecodedBody: AsyncSequence, Sendable {
 extension TransferResponse {
     /// The body without its content codings; `nil` when the head declares none, or they are not to be decoded.
     package var decodedBody: DecodedBody? {
-        guard head.declaresCoding, body.isDecoded else { return nil }
+        guard facts.head.declaresCoding, body.isDecoded else { return nil }
         return DecodedBody(
             .transfer(body),
-            of: head,
-            DecodedBody.Facts(endpoint: endpoint, failedAttempts: failedAttempts, timings: timings)
+            of: facts.head,
+            DecodedBody.Facts(
+                endpoint: facts.endpoint,
+                failedAttempts: facts.failedAttempts,
+                timings: facts.timings
+            )
         )
     }
 

@@ -4,21 +4,32 @@
 internal import Glibc
 
 /// A shared library that is loaded at run time (dlopen(3)), so that the program also starts without it. It stays loaded.
-struct DynamicLibrary {
-    private let handle: UnsafeMutableRawPointer
+struct DynamicLibrary: Sendable {
+    /// The name of a library or function that this machine lacks.
+    struct Missing: Error {
+        let name: String
+    }
+
+    /// The program with the libraries that it is linked with, such as the TLS library of libcurl.
+    static let program = DynamicLibrary(handle: nil)
+
+    nonisolated(unsafe) private let handle: UnsafeMutableRawPointer?
 
     /// - Parameter name: The file name that the library's ABI has, such as `libzstd.so.1`.
-    init?(_ name: String) {
-        guard let handle = dlopen(name, RTLD_NOW | RTLD_LOCAL) else { return nil }
+    init(_ name: String) throws(Missing) {
+        guard let handle = dlopen(name, RTLD_NOW | RTLD_LOCAL) else { throw Missing(name: name) }
         self.handle = handle
     }
 
-    /// Returns a function of the library; `nil` when the library does not export it.
-    /// - Parameter type: The function's own C type.
-    func function<Function>(_ name: String, as type: Function.Type) -> Function? {
-        guard MemoryLayout<Function>.size == MemoryLayout<UnsafeMutableRawPointer>.size else { return nil }
+    private init(handle: UnsafeMutableRawPointer?) { self.handle = handle }
+
+    /// Returns a function of the library, by its own C type.
+    func function<Function>(_ name: String, as type: Function.Type = Function.self) throws(Missing) -> Function {
         // A @convention(c) value is the address of its function.
-        return dlsym(handle, name).map { unsafeBitCast($0, to: type) }
+        guard MemoryLayout<Function>.size == MemoryLayout<UnsafeMutableRawPointer>.size,
+            let address = dlsym(handle, name)
+        else { throw Missing(name: name) }
+        return unsafeBitCast(address, to: type)
     }
 }
 
@@ -35,8 +46,8 @@ struct CodingLibraries: Sendable {
     ///   - brotli: The file name of Brotli's decoder.
     ///   - zstandard: The file name of Zstandard.
     init(brotli: String = "libbrotlidec.so.1", zstandard: String = "libzstd.so.1") {
-        self.brotli = DynamicLibrary(brotli).flatMap { BrotliLibrary($0) }
-        self.zstandard = DynamicLibrary(zstandard).flatMap { ZstandardLibrary($0) }
+        self.brotli = try? BrotliLibrary(DynamicLibrary(brotli))
+        self.zstandard = try? ZstandardLibrary(DynamicLibrary(zstandard))
         // libcurl's order.
         acceptEncoding = "deflate, gzip" + (self.brotli == nil ? "" : ", br") + (self.zstandard == nil ? "" : ", zstd")
     }

@@ -19,20 +19,13 @@ struct ZstandardLibrary: Sendable {
     let isError: IsError
     let errorText: ErrorText
 
-    init?(_ library: DynamicLibrary) {
-        guard let create = library.function("ZSTD_createDStream", as: Create.self),
-            let destroy = library.function("ZSTD_freeDStream", as: Destroy.self),
-            let setParameter = library.function("ZSTD_DCtx_setParameter", as: SetParameter.self),
-            let decompress = library.function("ZSTD_decompressStream", as: Decompress.self),
-            let isError = library.function("ZSTD_isError", as: IsError.self),
-            let errorText = library.function("ZSTD_getErrorName", as: ErrorText.self)
-        else { return nil }
-        self.create = create
-        self.destroy = destroy
-        self.setParameter = setParameter
-        self.decompress = decompress
-        self.isError = isError
-        self.errorText = errorText
+    init(_ library: DynamicLibrary) throws(DynamicLibrary.Missing) {
+        create = try library.function("ZSTD_createDStream")
+        destroy = try library.function("ZSTD_freeDStream")
+        setParameter = try library.function("ZSTD_DCtx_setParameter")
+        decompress = try library.function("ZSTD_decompressStream")
+        isError = try library.function("ZSTD_isError")
+        errorText = try library.function("ZSTD_getErrorName")
     }
 }
 

@@ -84,12 +84,7 @@ package struct EgressProxy: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(kind)://\(hostText):\(port)" }
 
     /// The host; an IPv6 address has brackets.
-    var hostText: String {
-        switch host {
-        case .name(let name): name
-        case .address(let address): address.bracketed
-        }
-    }
+    var hostText: String { host.text }
 
     /// Whether libcurl must know the proxy by its own name, which TLS verifies.
     var keepsName: Bool { kind == .https }

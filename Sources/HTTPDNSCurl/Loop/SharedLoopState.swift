@@ -21,9 +21,11 @@ final class SharedLoopState: Sendable {
     let endpoints: Lock<EndpointTable>
     /// The schedule of connections without a request; `nil` for none. Each endpoint is probed by the first loop that is awake
     /// when it is due.
-    let probing: SharedProbeSchedule?
-    /// The names of pins; `nil` with a single loop.
-    let names: SharedPinNames?
+    let probing: Lock<ProbeSchedule?>
+    /// Whether there is one.
+    let isProbing: Bool
+    /// The names of pins.
+    let names = SharedPinNames()
     /// The activity of each loop.
     let loads: [LoopLoad]
     private let hedges = Atomic<Int>(0)
@@ -37,8 +39,8 @@ final class SharedLoopState: Sendable {
     init(_ configuration: TransportConfiguration, after predecessor: SharedLoopState? = nil) {
         endpoints = Lock(predecessor?.endpoints.withLock { $0 }.withoutTLSResults() ?? EndpointTable())
         count = max(1, configuration.loops)
-        probing = configuration.activeProbing.map { SharedProbeSchedule($0) }
-        names = configuration.loops > 1 ? SharedPinNames() : nil
+        probing = Lock(configuration.activeProbing.map { ProbeSchedule($0) })
+        isProbing = configuration.activeProbing != nil
         loads = (0..<max(1, configuration.loops)).map { _ in LoopLoad() }
     }
 
@@ -96,28 +98,4 @@ final class SharedLoopState: Sendable {
     func hasConnection(to origin: RaceOrigin, besides loop: Int) -> Bool {
         loads.indices.contains { $0 != loop && hasConnection(to: origin, on: $0) }
     }
-}
-
-/// The probes of all loops of a transport, see ``ProbeSchedule``. A target is due for one loop only.
-final class SharedProbeSchedule: Sendable {
-    private let schedule: Lock<ProbeSchedule>
-
-    init(_ settings: HTTPDNSTransfer.ActiveProbing) { schedule = Lock(ProbeSchedule(settings)) }
-
-    var nextAt: Int64 { schedule.withLock { $0.nextAt } }
-
-    func used(
-        _ endpoints: [HTTPDNSEndpoint],
-        by request: TransferRequest,
-        at now: Int64,
-        random: @Sendable () -> Double
-    ) {
-        schedule.withLock { $0.used(endpoints, by: request, at: now, random: random) }
-    }
-
-    func due(at now: Int64, random: @Sendable () -> Double) -> [ProbeTarget] {
-        schedule.withLock { $0.due(at: now, random: random) }
-    }
-
-    func ended(_ target: ProbeTarget) { schedule.withLock { $0.ended(target) } }
 }

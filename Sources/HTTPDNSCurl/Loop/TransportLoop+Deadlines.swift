@@ -16,7 +16,7 @@ extension TransportLoop {
     /// The time at which the first of them is due; `Int64.max` when none is.
     var nextTimedWork: Int64 {
         let first = min(deadlines.firstKey, watched.wakesAt, sweep.at, uncounted.nextAt)
-        return min(first, drainsUntil ?? probing?.nextAt ?? .max)
+        return min(first, drainsUntil ?? nextProbe)
     }
 }
 

@@ -36,8 +36,6 @@ final class TransportLoop {
     @exclusivity(unchecked) var deadlines = DeadlineHeap<EasyHandle>()
     /// The requests on kept connections that are checked once they have been silent for the delay of a race.
     @exclusivity(unchecked) var watched: SilenceWatch<EasyHandle>
-    /// The schedule of connections without a request; `nil` for none.
-    let probing: SharedProbeSchedule?
     /// The measurement of the loop's work; `nil` with a single loop.
     var meter: LoopMeter?
     var routeProbe: RouteProbe
@@ -92,7 +90,6 @@ final class TransportLoop {
         )
         watched = SilenceWatch(interval: configuration.attemptDelay.wholeNanoseconds)
         routeProbe = RouteProbe(configuration.hasRoute)
-        probing = mailbox.shared.probing
         trust = mailbox.shared.trust(of: configuration)
         hasCertificate = configuration.trust.clientCertificate != nil
         acceptedCodings = curl_slist_append(nil, "Accept-Encoding: \(configuration.codingLibraries.acceptEncoding)")
@@ -354,7 +351,7 @@ final class TransportLoop {
             shut(pins.release(pin))
         }
         // Checked first, because a target is large and nearly no transfer has one.
-        if handle.transfer?.isProbe == true, let target = handle.probe { probing?.ended(target) }
+        if handle.transfer?.isProbe == true, let target = handle.probe { probeEnded(target) }
         handles.remove(handle)
         let isSpare = !handle.spoilsNext
         handle.reset()
@@ -366,11 +363,11 @@ final class TransportLoop {
         guard let transfer = handle.transfer, transfer.handle === handle else { return }
         // A body that was dropped unread has not arrived whole, even when its rest was read.
         let end = end != nil && handle.body.isDiscarding ? .failure(CancellationError()) : end
-        var head: RawHead?
+        var head: TransferHead?
         if let endpoint = handle.pin?.key.endpoint, let received = handle.head.take() {
             // This comes first, because it also reads the number of connections.
             let timings = (try? end?.get())?.timings ?? handle.timings(isComplete: end != nil)
-            head = RawHead(
+            head = TransferHead(
                 head: received.head,
                 version: received.version,
                 endpoint: endpoint,
@@ -382,7 +379,7 @@ final class TransportLoop {
                 timings: timings
             )
             if transfer.notes != nil { handle.noteFacts() }
-            handle.noteVersionOfHead()
+            handle.noteVersion(received.version)
             if let status = handle.head.status { noteStatus(status, of: handle) }
         }
         let chunks = handle.body.takeChunks()

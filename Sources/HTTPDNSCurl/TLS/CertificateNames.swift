@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import Glibc
-
 /// The names in the certificate of a connection's server, read with the OpenSSL that libcurl is linked with.
 ///
 /// libcurl quirk: Certificates are described in full (7.88.1; the same words in 8). CURLOPT_CERTINFO prints all certificates
@@ -27,33 +25,20 @@ struct CertificateNames {
     private let freeStream: @convention(c) (Pointer) -> Int32
 
     /// The functions of OpenSSL; `nil` where libcurl is linked with another TLS library.
-    private static let functions = CertificateNames()
+    private static let functions = try? CertificateNames(.program)
 
-    private init?() {
-        func find<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
-            dlsym(nil, name).map { unsafeBitCast($0, to: type) }
-        }
+    private init(_ library: DynamicLibrary) throws(DynamicLibrary.Missing) {
         // OpenSSL before 3.0 has the second one.
-        let newer: (@convention(c) (Pointer) -> Pointer?)? = find("SSL_get1_peer_certificate")
-        guard let certificate = newer ?? find("SSL_get_peer_certificate"),
-            let freeCertificate: @convention(c) (Pointer) -> Void = find("X509_free"),
-            let indexOfExtension: @convention(c) (Pointer, Int32, Int32) -> Int32 = find("X509_get_ext_by_NID"),
-            let extensionAt: @convention(c) (Pointer, Int32) -> Pointer? = find("X509_get_ext"),
-            let printExtension: @convention(c) (Pointer, Pointer, UInt, Int32) -> Int32 = find("X509V3_EXT_print"),
-            let memory: @convention(c) () -> UnsafeRawPointer? = find("BIO_s_mem"),
-            let makeStream: @convention(c) (UnsafeRawPointer?) -> Pointer? = find("BIO_new"),
-            let readStream: @convention(c) (Pointer, Pointer?, Int32) -> Int32 = find("BIO_read"),
-            let freeStream: @convention(c) (Pointer) -> Int32 = find("BIO_free")
-        else { return nil }
-        self.certificate = certificate
-        self.freeCertificate = freeCertificate
-        self.indexOfExtension = indexOfExtension
-        self.extensionAt = extensionAt
-        self.printExtension = printExtension
-        self.memory = memory
-        self.makeStream = makeStream
-        self.readStream = readStream
-        self.freeStream = freeStream
+        let newer: (@convention(c) (Pointer) -> Pointer?)? = try? library.function("SSL_get1_peer_certificate")
+        certificate = if let newer { newer } else { try library.function("SSL_get_peer_certificate") }
+        freeCertificate = try library.function("X509_free")
+        indexOfExtension = try library.function("X509_get_ext_by_NID")
+        extensionAt = try library.function("X509_get_ext")
+        printExtension = try library.function("X509V3_EXT_print")
+        memory = try library.function("BIO_s_mem")
+        makeStream = try library.function("BIO_new")
+        readStream = try library.function("BIO_read")
+        freeStream = try library.function("BIO_free")
     }
 
     /// Returns the DNS names and addresses of the certificate's subjectAltName; none without a certificate.

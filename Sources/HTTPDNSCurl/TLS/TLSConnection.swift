@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import Glibc
 internal import HTTPDNSPrimitives
 
 /// Facts of a connection's TLS that libcurl does not report, read with the OpenSSL that libcurl is linked with.
@@ -17,22 +16,14 @@ struct TLSConnection {
     private let signatures: (@convention(c) (Bytes, Int32, Bytes?, Bytes?, Bytes?, Bytes?, Bytes?) -> Int32)?
 
     /// The functions of OpenSSL; `nil` where libcurl is linked with another TLS library.
-    private static let functions = TLSConnection()
+    private static let functions = try? TLSConnection(.program)
 
-    private init?() {
-        func find<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
-            dlsym(nil, name).map { unsafeBitCast($0, to: type) }
-        }
-        guard let version: @convention(c) (UnsafeRawPointer) -> UnsafePointer<CChar>? = find("SSL_get_version"),
-            let cipher: @convention(c) (UnsafeRawPointer) -> UnsafeRawPointer? = find("SSL_get_current_cipher"),
-            let name: @convention(c) (UnsafeRawPointer) -> UnsafePointer<CChar>? = find("SSL_CIPHER_get_name"),
-            let shutdown: @convention(c) (UnsafeRawPointer) -> Int32 = find("SSL_get_shutdown")
-        else { return nil }
-        self.version = version
-        self.cipher = cipher
-        self.name = name
-        self.shutdown = shutdown
-        signatures = find("SSL_get_sigalgs")
+    private init(_ library: DynamicLibrary) throws(DynamicLibrary.Missing) {
+        version = try library.function("SSL_get_version")
+        cipher = try library.function("SSL_get_current_cipher")
+        name = try library.function("SSL_CIPHER_get_name")
+        shutdown = try library.function("SSL_get_shutdown")
+        signatures = try? library.function("SSL_get_sigalgs")
     }
 
     /// Returns whether the server asked for a client certificate: its request names the signatures that it takes (RFC 8446 section

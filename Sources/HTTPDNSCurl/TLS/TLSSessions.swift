@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import CHTTPDNSCurl
-internal import Glibc
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
@@ -105,12 +104,7 @@ final class SharedTLSSessions: Sendable {
 enum KeyLog {
     /// `SSL_CTX_set_keylog_callback` of the OpenSSL that libcurl is linked with; nil without one.
     private static let setCallback: (@convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void)? =
-        dlsym(
-            nil,
-            "SSL_CTX_set_keylog_callback"
-        ).map {
-            unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void).self)
-        }
+        try? DynamicLibrary.program.function("SSL_CTX_set_keylog_callback")
 
     /// Removes the callback that libcurl has set on a TLS context, before its first handshake.
     ///

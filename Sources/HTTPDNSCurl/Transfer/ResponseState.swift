@@ -3,56 +3,17 @@
 
 internal import HTTPDNSPrimitives
 
-/// A response head and its facts, as the loop delivers them. A class, because it passes through many hands.
-final class RawHead: Sendable {
-    let head: ResponseHead
-    let version: HTTPDNSTransfer.HTTPVersion
-    /// The endpoint that responded.
-    let endpoint: HTTPDNSEndpoint
-    /// The earlier attempts that failed.
-    let failedAttempts: [TransferAttempt]
-    let reusedConnection: Bool
-    /// The number of times that the request was sent again in parallel, because it had no response in time.
-    let hedges: Int
-    /// The server's certificates from the handshake, as far as they are kept.
-    let peerCertificates: [HTTPDNSTransfer.PeerCertificate]
-    let tls: HTTPDNSTransfer.TLSParameters?
-    let timings: HTTPDNSTransfer.Timings
-
-    init(
-        head: consuming ResponseHead,
-        version: HTTPDNSTransfer.HTTPVersion,
-        endpoint: HTTPDNSEndpoint,
-        failedAttempts: [TransferAttempt] = [],
-        reusedConnection: Bool,
-        hedges: Int = 0,
-        peerCertificates: [HTTPDNSTransfer.PeerCertificate] = [],
-        tls: HTTPDNSTransfer.TLSParameters? = nil,
-        timings: HTTPDNSTransfer.Timings
-    ) {
-        self.head = head
-        self.version = version
-        self.endpoint = endpoint
-        self.failedAttempts = failedAttempts
-        self.reusedConnection = reusedConnection
-        self.hedges = hedges
-        self.peerCertificates = peerCertificates
-        self.tls = tls
-        self.timings = timings
-    }
-}
-
 /// The state of one response, between the loop that receives it and the task that reads it.
 ///
 /// A value type: every event is a method that returns the action to take after the lock is released. Each continuation leaves
 /// the state exactly once, whichever of success, failure and cancellation comes first.
 struct ResponseState {
-    typealias HeadContinuation = UnsafeContinuation<RawHead, any Error>
+    typealias HeadContinuation = UnsafeContinuation<TransferHead, any Error>
     typealias ChunkContinuation = UnsafeContinuation<[UInt8]?, any Error>
 
     enum Action {
         case none
-        case resumeHead(HeadContinuation, Result<RawHead, any Error>, ResumptionTarget)
+        case resumeHead(HeadContinuation, Result<TransferHead, any Error>, ResumptionTarget)
         case resumeChunk(ChunkContinuation, Result<[UInt8]?, any Error>, ResumptionTarget)
 
         func run() {
@@ -80,7 +41,7 @@ struct ResponseState {
 
     private var headWaiter: HeadContinuation?
     /// A head that arrived before its caller waited for it.
-    private var earlyHead: RawHead?
+    private var earlyHead: TransferHead?
     private var chunkWaiter: ChunkContinuation?
     /// The executor of the waiting task.
     private var waiterPlace = ResumptionTarget.anyThread
@@ -120,7 +81,7 @@ struct ResponseState {
 
     /// Receives the data of one loop turn, all of it in one call.
     mutating func receive(
-        head newHead: RawHead?,
+        head newHead: TransferHead?,
         chunks newChunks: [[UInt8]] = [],
         lastChunk: [UInt8] = [],
         end newEnd: Result<TransferSummary, any Error>?

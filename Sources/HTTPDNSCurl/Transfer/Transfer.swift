@@ -134,7 +134,7 @@ final class Transfer: @unchecked Sendable {
     /// Delivers the data of a loop turn.
     /// - Returns: The action that resumes the waiting caller.
     func deliver(
-        head: RawHead? = nil,
+        head: TransferHead? = nil,
         chunks: [[UInt8]] = [],
         lastChunk: [UInt8] = [],
         end: Result<TransferSummary, any Error>?

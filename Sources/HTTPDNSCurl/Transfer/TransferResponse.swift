@@ -3,26 +3,56 @@
 
 package import HTTPDNSPrimitives
 
-/// The head of a response and the stream of its body.
-package struct TransferResponse: Sendable {
-    package var head: ResponseHead
-    package var version: HTTPDNSTransfer.HTTPVersion
+/// A response head and its facts, as the loop delivers them. A class, because it passes through many hands.
+package final class TransferHead: Sendable {
+    package let head: ResponseHead
+    package let version: HTTPDNSTransfer.HTTPVersion
     /// The address and port that responded, as reported by the connection.
-    package var endpoint: HTTPDNSEndpoint
+    package let endpoint: HTTPDNSEndpoint
     /// The endpoints that were tried before, and failed.
-    package var failedAttempts: [TransferAttempt]
-    package var reusedConnection: Bool
+    package let failedAttempts: [TransferAttempt]
+    package let reusedConnection: Bool
     /// The number of times that the request was sent again in parallel, because it had no response in time; the first response
     /// counts.
-    package var hedges: Int
+    package let hedges: Int
     /// The server's certificates from the handshake, beginning with its own. Empty in clear text, and unless
     /// ``TransportConfiguration/keepsPeerCertificates``.
-    package var peerCertificates: [HTTPDNSTransfer.PeerCertificate]
+    package let peerCertificates: [HTTPDNSTransfer.PeerCertificate]
     /// The result of the connection's TLS handshake; `nil` in clear text.
-    package var tls: HTTPDNSTransfer.TLSParameters?
+    package let tls: HTTPDNSTransfer.TLSParameters?
     /// The phases known when the head arrived; ``TransferResponseBody/summary`` has `total` at the end.
-    package var timings: HTTPDNSTransfer.Timings
-    package var body: TransferResponseBody
+    package let timings: HTTPDNSTransfer.Timings
+
+    init(
+        head: consuming ResponseHead,
+        version: HTTPDNSTransfer.HTTPVersion,
+        endpoint: HTTPDNSEndpoint,
+        failedAttempts: [TransferAttempt] = [],
+        reusedConnection: Bool,
+        hedges: Int = 0,
+        peerCertificates: [HTTPDNSTransfer.PeerCertificate] = [],
+        tls: HTTPDNSTransfer.TLSParameters? = nil,
+        timings: HTTPDNSTransfer.Timings
+    ) {
+        self.head = head
+        self.version = version
+        self.endpoint = endpoint
+        self.failedAttempts = failedAttempts
+        self.reusedConnection = reusedConnection
+        self.hedges = hedges
+        self.peerCertificates = peerCertificates
+        self.tls = tls
+        self.timings = timings
+    }
+}
+
+/// The head of a response with its facts, which are its members too, and the stream of its body.
+@dynamicMemberLookup
+package struct TransferResponse: Sendable {
+    package let facts: TransferHead
+    package let body: TransferResponseBody
+
+    package subscript<Fact>(dynamicMember path: KeyPath<TransferHead, Fact>) -> Fact { facts[keyPath: path] }
 }
 
 /// A transfer that the loop has, and whose head its caller waits for.
@@ -35,9 +65,9 @@ package struct TransferInProgress: Sendable {
     /// - Throws: ``TransferFailure``; `CancellationError` when the task is canceled.
     package func response() async throws -> TransferResponse {
         let place = ResumptionTarget.current(#isolation)
-        let rawHead: RawHead
+        let facts: TransferHead
         do {
-            rawHead = try await withTaskCancellationHandler {
+            facts = try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in
                     transfer.response.withLock { $0.awaitHead(continuation, at: place) }.run()
                 }
@@ -57,18 +87,7 @@ package struct TransferInProgress: Sendable {
                 throw CancellationError()
             }
         }
-        return TransferResponse(
-            head: rawHead.head,
-            version: rawHead.version,
-            endpoint: rawHead.endpoint,
-            failedAttempts: rawHead.failedAttempts,
-            reusedConnection: rawHead.reusedConnection,
-            hedges: rawHead.hedges,
-            peerCertificates: rawHead.peerCertificates,
-            tls: rawHead.tls,
-            timings: rawHead.timings,
-            body: body
-        )
+        return TransferResponse(facts: facts, body: body)
     }
 }
 

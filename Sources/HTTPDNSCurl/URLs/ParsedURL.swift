@@ -17,6 +17,22 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         /// A name in lower-case A-labels without a trailing dot. HTTPDNS's `HTTPDNSName` checks its rules.
         case name(String)
         case address(HTTPDNSAddress)
+
+        /// The name, or the address without brackets.
+        var plainText: String {
+            switch self {
+            case .name(let name): name
+            case .address(let address): address.description
+            }
+        }
+
+        /// The host as it is in a URL: an IPv6 address has brackets.
+        var text: String {
+            switch self {
+            case .name(let name): name
+            case .address(let address): address.bracketed
+            }
+        }
     }
 
     package struct Credential: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
@@ -153,7 +169,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     private init(scheme: Scheme, host: Host, port: UInt16, target: String, unsent: UnsentParts?) {
-        let hostText = ParsedURL.text(host)
+        let hostText = host.text
         var text = ""
         text.reserveCapacity(16 + hostText.utf8.count + target.utf8.count)
         text += scheme == .http ? "http://" : "https://"
@@ -182,18 +198,11 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The host as it is in the URL: an IPv6 address has brackets.
-    package var hostText: String { ParsedURL.text(host) }
+    package var hostText: String { host.text }
 
     /// The Host field's value: the port is left out when it is the scheme's default (RFC 9110 section 7.2).
     package var authority: String {
         port == scheme.defaultPort ? hostText : "\(hostText):\(port)"
-    }
-
-    private static func text(_ host: Host) -> String {
-        switch host {
-        case .name(let name): name
-        case .address(let address): address.bracketed
-        }
     }
 
     private static func host(

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("ResponseState")
 struct ResponseStateTests {
-    private let head = RawHead(
+    private let head = TransferHead(
         head: ResponseHead(HTTPResponse(status: .accepted)),
         version: .http11,
         endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 80),
