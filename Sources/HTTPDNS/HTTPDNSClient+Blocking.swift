@@ -3,7 +3,6 @@
 
 internal import Glibc
 internal import HTTPDNSCore
-internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {

@@ -31,6 +31,13 @@ final class LoopMailbox: Sendable {
         var endWaiters: [OneShot<Void>] = []
         /// The waker, made with the thread: a transport that was never used owns no descriptor.
         var waker: Waker?
+
+        /// Notes that the thread is about to start.
+        mutating func start(_ configuration: TransportConfiguration) throws(TransferFailure) -> Waker {
+            let waker = try configuration.system.makeWaker()
+            (self.waker, isRunning) = (waker, true)
+            return waker
+        }
     }
 
     private enum Delivery {
@@ -38,12 +45,6 @@ final class LoopMailbox: Sendable {
         case startsThread(Waker)
         case refused(TransferFailure)
     }
-
-    private static let shutDown = TransferFailure(
-        code: .shutDown,
-        phase: .queue,
-        message: "the transport is shut down"
-    )
 
     private let state = Lock(State())
     private let isAsleep = Atomic<Bool>(false)
@@ -74,13 +75,11 @@ final class LoopMailbox: Sendable {
     func post(_ job: LoopJob) {
         let delivery = state.withLock { state -> Delivery in
             guard job.isStart ? !state.isClosed : state.isRunning else {
-                return .refused(LoopMailbox.shutDown)
+                return .refused(TransferFailure.shutDown)
             }
             if !state.isRunning {
                 do throws(TransferFailure) {
-                    let waker = try configuration.system.makeWaker()
-                    state.waker = waker
-                    state.isRunning = true
+                    let waker = try state.start(configuration)
                     state.jobs.append(job)
                     return .startsThread(waker)
                 } catch {
@@ -107,10 +106,7 @@ final class LoopMailbox: Sendable {
         if isUp.load(ordering: .relaxed) { return true }
         let (waker, isOver) = state.withLock { state -> (Waker?, Bool) in
             if state.isRunning || state.isClosed { return (nil, true) }
-            guard let waker = try? configuration.system.makeWaker() else { return (nil, false) }
-            state.waker = waker
-            state.isRunning = true
-            return (waker, false)
+            return (try? state.start(configuration), false)
         }
         guard let waker else { return isOver }
         return startThread(waker)
@@ -178,7 +174,7 @@ final class LoopMailbox: Sendable {
         let started = DetachedThread.start(named: configuration.threadName, stackBytes: nil) { [self] in
             do throws(TransferFailure) {
                 try TransportLoop.run(configuration, mailbox: self, waker: waker)
-                end(with: LoopMailbox.shutDown, forGood: true)
+                end(with: TransferFailure.shutDown, forGood: true)
             } catch {
                 end(with: error, forGood: false)
             }

@@ -94,7 +94,7 @@ extension TransportLoop {
         }
     }
 
-    private func finish(_ handle: EasyHandle, unlessAdded code: CURLMcode) {
+    func finish(_ handle: EasyHandle, unlessAdded code: CURLMcode) {
         guard code != CURLM_OK else { return }
         let text = String(cString: curl_multi_strerror(code))
         finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
@@ -166,11 +166,24 @@ extension TransportLoop {
         guard handle.renew() else { return false }
         // The pin stays: it may have other connections, and libcurl no longer uses this one.
         let pin = old.isRetired ? pins.acquire(key(of: transfer, at: old.key.endpoint), at: now) : old
+        return add(handle, to: pin, insteadOf: old) { removals throws(TransferFailure) in
+            try handle.prepare(transfer, pin: pin, removals: removals)
+        }
+    }
+
+    /// Gives a handle that libcurl has ended to libcurl again, on a pin that may be another one.
+    /// - Parameter prepare: Sets the handle's options for that pin.
+    private func add(
+        _ handle: EasyHandle,
+        to pin: Pin,
+        insteadOf old: Pin,
+        _ prepare: (_ removals: [String]) throws(TransferFailure) -> Void
+    ) -> Bool {
         if pin !== old { pin.streams.inherit(from: old.streams) }
         let removals = pins.takeRemovals()
         defer { if pin !== old { shut(pins.release(old)) } }
         do {
-            try handle.prepare(transfer, pin: pin, removals: removals)
+            try prepare(removals)
         } catch {
             pins.restoreRemovals(removals)
             return false
@@ -226,17 +239,9 @@ extension TransportLoop {
         // the new pin, and wait for the connection that the first of them makes.
         pins.retire(old)
         let pin = pins.acquire(old.key, at: now)
-        pin.streams.inherit(from: old.streams)
-        let removals = pins.takeRemovals()
-        defer { shut(pins.release(old)) }
-        do {
+        return add(handle, to: pin, insteadOf: old) { removals throws(TransferFailure) in
             try handle.move(to: pin, removals: removals)
-        } catch {
-            pins.restoreRemovals(removals)
-            return false
         }
-        handle.noteRedial()
-        return add(handle, removals: removals) == CURLM_OK
     }
 }
 

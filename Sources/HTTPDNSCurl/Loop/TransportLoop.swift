@@ -252,8 +252,7 @@ final class TransportLoop {
         let code = add(handle, removals: removals)
         guard code == CURLM_OK else {
             pins.restoreRemovals(removals)
-            let text = String(cString: curl_multi_strerror(code))
-            return finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
+            return finish(handle, unlessAdded: code)
         }
         let deadline = PhaseBound.next(for: handle, transfer.limits).deadline
         if deadline < .max { deadlines.insert(handle, at: deadline) }
@@ -282,19 +281,16 @@ final class TransportLoop {
     func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
         if handle.ending.hasFailed, let failure = handle.ending.failure { return .failure(completed(failure, handle)) }
         guard code == CURLE_OK || handle.isWholeResponse(endedBy: code) else {
-            return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
+            return .failure(completed(handle.failure(for: code), handle))
         }
-        if handle.body.isCutOff {
-            // The code of libcurl 8 (libcurl quirk "Truncated TLS bodies pass").
-            return .failure(withTrail(handle.failure(for: CURLE_RECV_ERROR, elapsed: elapsed(handle)), handle))
-        }
+        // The code of libcurl 8 (libcurl quirk "Truncated TLS bodies pass").
+        if handle.body.isCutOff { return .failure(completed(handle.failure(for: CURLE_RECV_ERROR), handle)) }
         guard handle.head.isComplete else {
             // libcurl quirk: Success without a head (7.88.1). While another request of the connection is repeated,
             // libcurl ends a transfer with `CURLE_OK` without a head (`bits.retry`). It counts as `CURLE_GOT_NOTHING`.
             // Tests: DeadHTTP2ConnectionTests.
             if handle.sending.stream != nil {
-                let failure = handle.failure(for: CURLE_GOT_NOTHING, elapsed: elapsed(handle))
-                return .failure(withTrail(failure, handle))
+                return .failure(completed(handle.failure(for: CURLE_GOT_NOTHING), handle))
             }
             return .failure(failure(.protocolViolation, .firstByte, "the answer has no complete head", handle))
         }

@@ -118,14 +118,10 @@ extension EasyHandle {
     }
 
     /// Returns the failure for libcurl's code. libcurl's own texts name the pin, so they are used only where they cannot.
-    func failure(for code: CURLcode, elapsed: Duration) -> TransferFailure {
+    func failure(for code: CURLcode) -> TransferFailure {
         var failure = describe(code)
         if failure.code == .connectionLost { failure.message += adviceAfterCertificateRequest }
         failure.curlCode = Int32(code.rawValue)
-        failure.endpoint = pin?.key.endpoint
-        failure.proxy = pin?.key.egressPath?.proxy?.description
-        failure.elapsed = elapsed
-        failure.requestMayHaveBeenSent = mayHaveArrived
         return failure
     }
 
