@@ -58,7 +58,7 @@ public struct HTTPDNSAddress: Hashable, Sendable {
     }
 
     /// The IPv4 address inside an IPv4-mapped IPv6 address (`::ffff:203.0.113.7`), else nil.
-    package var mappedV4: HTTPDNSAddress? {
+    var mappedV4: HTTPDNSAddress? {
         guard family == .v6, high == 0, low >> 32 == 0xffff else { return nil }
         return HTTPDNSAddress(family: .v4, high: 0, low: low & 0xffff_ffff)
     }

@@ -156,18 +156,18 @@ extension Duration {
 ///
 /// Linux has no coarse form of `CLOCK_BOOTTIME`. Its difference from `CLOCK_MONOTONIC`, the suspended time, changes only when
 /// the machine wakes up, and that moves the coarse clock. So the difference is measured once a tick.
-package struct CoarseClock: ~Copyable, Sendable {
+struct CoarseClock: ~Copyable, Sendable {
     /// The tick for which the suspended time was measured last.
     private let measuredTick = Atomic<Int64>(.min)
     /// The suspended time. It only grows, so that the sum does not go back whichever thread measured last.
     private let timeAsleep = Atomic<Int64>(0)
 
-    package init() {}
+    init() {}
 
     /// Returns the time at a tick, both in nanoseconds.
     /// - Parameter measure: A function that returns the suspended time, too small rather than too large. Called once a tick,
     ///   seldom more often.
-    package borrowing func time(at tick: Int64, asleep measure: () -> Int64) -> Int64 {
+    borrowing func time(at tick: Int64, asleep measure: () -> Int64) -> Int64 {
         if tick != measuredTick.load(ordering: .acquiring) {
             timeAsleep.max(measure(), ordering: .relaxed)
             // Stored last: a thread that reads the tick as measured also reads the measured time.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import Synchronization
 import Testing
+
+@testable import HTTPDNSPrimitives
 
 @Suite("Coarse clock")
 struct CoarseClockTests {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import Testing
+
+@testable import HTTPDNSPrimitives
 
 @Suite("Text of addresses")
 struct IPAddressTextTests {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// The race of a request's endpoints: the attempts, their failures, and the one that carries the request (RFC 8305 section 5).
 ///
@@ -19,7 +19,7 @@ package import HTTPDNSPrimitives
 ///
 /// An attempt is `running`, `sent` or `won` exactly while the dialer has it. So it never has an attempt that is to begin,
 /// whatever happened to the race meanwhile.
-package struct Race {
+struct Race {
     enum Attempt: UInt8 {
         /// Not begun.
         case waiting
@@ -35,13 +35,13 @@ package struct Race {
     }
 
     /// The action that an event requires.
-    package struct Step: Equatable {
+    struct Step: Equatable {
         /// The attempt to begin. Its delay counts from now.
-        package var begins: Int?
+        var begins: Int?
         /// The attempt to stop, without a verdict about its endpoint.
-        package var withdraws: Int?
+        var withdraws: Int?
         /// Whether the race ends without a winner: ``verdict(at:wasSent:)`` is its failure, and running attempts are stopped.
-        package var isLost = false
+        var isLost = false
 
         static let nothing = Step()
     }
@@ -50,10 +50,10 @@ package struct Race {
     private static let maximumSendings = 4
 
     /// The endpoints in the order in which they are tried.
-    package private(set) var endpoints: [HTTPDNSEndpoint]
+    private(set) var endpoints: [HTTPDNSEndpoint]
     let startedAt: Int64
     private(set) var attempts: [Attempt]
-    package private(set) var winner: Int?
+    private(set) var winner: Int?
     /// Whether the request is sent more than once, so that the response decides and not the gate.
     private(set) var isHedged = false
     /// The failures of attempts before the winner, or of all attempts.
@@ -67,7 +67,7 @@ package struct Race {
     private var isLatestOverdue = false
 
     /// - Parameter startedAt: The time of the start in nanoseconds, on the clock of ``verdict(at:wasSent:)``.
-    package init(_ endpoints: [HTTPDNSEndpoint], startedAt: Int64) {
+    init(_ endpoints: [HTTPDNSEndpoint], startedAt: Int64) {
         self.endpoints = endpoints
         self.startedAt = startedAt
         attempts = Array(repeating: .waiting, count: endpoints.count)
@@ -80,11 +80,11 @@ package struct Race {
         _ = passesGate(0)
     }
 
-    package mutating func begin() -> Step { next() }
+    mutating func begin() -> Step { next() }
 
     /// Notes that an attempt failed, before the gate or without a response.
     /// - Parameter sendings: The number of times that the request was sent.
-    package mutating func failed(_ index: Int, _ failure: TransferFailure, sendings: Int = 0) -> Step {
+    mutating func failed(_ index: Int, _ failure: TransferFailure, sendings: Int = 0) -> Step {
         guard winner == nil, attempts[index] == .running || attempts[index] == .sent else { return .nothing }
         attempts[index] = .failed
         failures.append(failure)
@@ -110,7 +110,7 @@ package struct Race {
     /// withdrawn together. Tests: RaceTests, TransportRaceOverTLSTests.
     /// - Parameter hasConnection: Whether it has a connection of its own. An attempt that waits for another's (HTTP/2) is
     ///   withdrawn if the latest attempt is still within its delay.
-    package mutating func delayPassed(_ index: Int, hasConnection: Bool = true) -> Step {
+    mutating func delayPassed(_ index: Int, hasConnection: Bool = true) -> Step {
         guard winner == nil, attempts[index] == .running else { return .nothing }
         var step = Step.nothing
         if index == latest {
@@ -127,7 +127,7 @@ package struct Race {
 
     /// Notes that an attempt was stopped without a verdict about its endpoint: another one had won, before or when it reached
     /// the gate. The race may be open again by then; the endpoint then counts as not yet tried.
-    package mutating func takenOut(_ index: Int) -> Step {
+    mutating func takenOut(_ index: Int) -> Step {
         switch attempts[index] {
         // An endpoint to which the request was sent is not tried again.
         case .sent: attempts[index] = .failed
@@ -140,7 +140,7 @@ package struct Race {
 
     /// Notes that an attempt has reached the gate.
     /// - Returns: Whether it may send.
-    package mutating func passesGate(_ index: Int) -> Bool {
+    mutating func passesGate(_ index: Int) -> Bool {
         guard winner == nil else { return winner == index }
         if isHedged { attempts[index] = .sent } else { win(index) }
         return true
@@ -148,7 +148,7 @@ package struct Race {
 
     /// Notes that an attempt has the first line of a response.
     /// - Returns: Whether that response is the request's.
-    package mutating func isAnswered(by index: Int) -> Bool {
+    mutating func isAnswered(by index: Int) -> Bool {
         if winner == nil { win(index) }
         return winner == index
     }
@@ -167,7 +167,7 @@ package struct Race {
 
     /// Adds endpoints that became known during the race. They alternate with those that wait for their attempt (RFC 8305
     /// section 4). One begins now if the delay of the latest attempt has passed.
-    package mutating func add(_ late: [HTTPDNSEndpoint]) -> Step {
+    mutating func add(_ late: [HTTPDNSEndpoint]) -> Step {
         var first = late.filter { !endpoints.contains($0) }[...]
         let waiting = attempts.indices.filter { attempts[$0] == .waiting }
         var second = waiting.map { endpoints[$0] }[...]
@@ -185,7 +185,7 @@ package struct Race {
     /// Notes that the request has had no response for too long, and is sent once more in parallel: to an endpoint to which it
     /// was not sent yet, or to the same one when there is none.
     /// - Returns: `nil` when it was sent too often.
-    package mutating func hedge(besides index: Int) -> Step? {
+    mutating func hedge(besides index: Int) -> Step? {
         let sendings = attempts.count { $0 == .sent || $0 == .won || isHedged && $0 == .running }
         guard isCarried(by: index), sendings < Race.maximumSendings else { return nil }
         if !attempts.contains(where: { $0 == .waiting || $0 == .withdrawn }) {
@@ -199,10 +199,10 @@ package struct Race {
     }
 
     /// The attempts that have failed so far.
-    package var trail: [TransferAttempt] { failures.compactMap(TransferAttempt.init(ending:)) }
+    var trail: [TransferAttempt] { failures.compactMap(TransferAttempt.init(ending:)) }
 
     /// Returns the failure for the caller of a lost race: the most informative one, with all attempts.
-    package func verdict(at now: Int64, wasSent: Bool = false) -> TransferFailure {
+    func verdict(at now: Int64, wasSent: Bool = false) -> TransferFailure {
         var verdict = decisive ?? failures.first ?? TransferEnding.lostRace
         if decisive == nil {
             for failure in failures where failure.weight > verdict.weight { verdict = failure }

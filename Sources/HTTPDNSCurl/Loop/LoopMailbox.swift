@@ -171,7 +171,7 @@ final class LoopMailbox: Sendable {
     @discardableResult
     private func startThread(_ waker: Waker) -> Bool {
         let configuration = configuration
-        let started = DetachedThread.start(named: configuration.threadName, stackBytes: nil) { [self] in
+        let started = DetachedThread.start(named: configuration.threadName, hasWholeStack: true) { [self] in
             do throws(TransferFailure) {
                 try TransportLoop.run(configuration, mailbox: self, waker: waker)
                 end(with: TransferFailure.shutDown, forGood: true)

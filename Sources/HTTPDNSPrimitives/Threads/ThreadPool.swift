@@ -165,7 +165,7 @@ package final class ThreadPool: Sendable {
 /// A dedicated thread for blocking calls, outside Swift's cooperative pool, which has one thread per core.
 package enum DetachedThread {
     /// Name service plug-ins run on this stack; glibc's own resolver needs less than 100 KiB of it.
-    package static let stackBytes = 512 * 1024
+    private static let stackBytes = 512 * 1024
 
     private final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -181,17 +181,17 @@ package enum DetachedThread {
     /// fault would end the process without a hint of its location.
     /// - Parameters:
     ///   - name: The kernel keeps 15 bytes of it.
-    ///   - stackBytes: `nil` for the system's own size.
+    ///   - hasWholeStack: Whether its stack has the system's own size, usually 8 MiB, and not half of one.
     package static func start(
         named name: String?,
-        stackBytes: Int? = stackBytes,
+        hasWholeStack: Bool = false,
         _ body: @escaping @Sendable () -> Void
     ) -> Bool {
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        if let stackBytes { pthread_attr_setstacksize(&attributes, stackBytes) }
+        if !hasWholeStack { pthread_attr_setstacksize(&attributes, stackBytes) }
 
         var blocked = sigset_t()
         var previous = sigset_t()
