@@ -145,7 +145,7 @@ struct RaceDialerTests {
         #expect(dialer.begun.map(\.at) == [0, 250, 500, 750] && dialer.connectedAt == 760)
     }
 
-    @Test("On any network a request is sent once, in order, and whenever an endpoint accepts in time")
+    @Test("A request is sent once, in order, whenever an endpoint accepts")
     func networks() {
         for seed in UInt64(0)..<2_000 {
             var random = SeededRandom(seed)

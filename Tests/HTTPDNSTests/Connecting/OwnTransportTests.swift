@@ -244,7 +244,7 @@ struct OwnTransportTests {
     }
 
     @Test(
-        "A response that is kept and not read gives its permit back at the end of its time",
+        "A response that is kept and not read gives its permit back in the end",
         arguments: [true, false]
     )
     func keptResponse(isBegun: Bool) async throws {
