@@ -21,7 +21,8 @@ extension HTTPDNSClient.Request {
         var request = self
         if lacksBodyContentType || hasContentTypeOfNoBody { request.headerFields[.contentType] = body.contentType }
         if let credential = url.parsed.credential, !headerFields.contains(.authorization) {
-            try context.checkCleartext(self, to: url.parsed, by: .direct)
+            let choice = try context.frame?.egress.choice(of: self, for: url) ?? .direct
+            try context.checkCleartext(self, to: url.parsed, by: choice)
             request.headerFields.append(try BasicCredential.field(for: credential))
         }
         return request

@@ -18,10 +18,11 @@ final class CallFrame: Sendable {
 
     /// The depth of the call inside other calls of its client.
     let depth: Int
-    /// The logger and the resolver of the client; nil for a frame without interceptors. It does not keep the pipeline: a task
-    /// that outlives the call inherits the frame, and would keep the threads of a released client.
+    /// The logger, the resolver and the egress path of the client. It does not keep the pipeline: a task that outlives the call
+    /// inherits the frame, and would keep the threads of a released client.
     let logger: Logger?
-    let resolver: HTTPDNSResolver?
+    let resolver: HTTPDNSResolver
+    let egress: EgressSelector
     /// The interceptors of the call, fixed at its start.
     let chain: InterceptorChain
     /// The log of the call; nil when nothing observes it.
@@ -31,7 +32,8 @@ final class CallFrame: Sendable {
     private let sent = Atomic(false)
     private let hops = Atomic(0)
     private let ended = Atomic(false)
-    private let headLimit: Lock<HeadLimit>
+    /// The time until which foreign code of the call may run; nil for no limit, and while a hop has its own.
+    private let headLimit: Lock<MonotonicTime?>
     /// The credential of the caller's request, and its origin; nil for a request without one.
     private let callerCredential: (value: HTTPDNSClient.Credential, origin: HTTPDNSClient.Origin?)?
     /// The URL of the caller's request; nil for a frame without one.
@@ -43,15 +45,13 @@ final class CallFrame: Sendable {
     ///   - request: The caller's request; nil for a frame without one.
     ///   - time: The time limits of the call; nil for a frame whose foreign code has none.
     init(
-        client: AnyObject,
+        client pipeline: Pipeline,
         request: HTTPDNSClient.Request? = nil,
         time: CallTime? = nil,
-        logger: Logger? = nil,
-        resolver: HTTPDNSResolver? = nil,
-        chain: InterceptorChain = InterceptorChain(),
+        chain: InterceptorChain,
         observed: ObservedCall? = nil
     ) {
-        let client = ObjectIdentifier(client)
+        let client = ObjectIdentifier(pipeline)
         // A task that an interceptor has started may outlive its call: what it does then is no part of that call.
         var parent = CallFrame.current
         while let frame = parent, frame.hasEnded { parent = frame.parent }
@@ -60,11 +60,10 @@ final class CallFrame: Sendable {
         depth = frame.map { $0.depth + 1 } ?? 0
         self.client = client
         self.parent = parent
-        self.logger = logger
-        self.resolver = resolver
+        (logger, resolver, egress) = (pipeline.logger, pipeline.rewriter.resolver, pipeline.egress)
         self.chain = chain
         self.observed = observed
-        headLimit = Lock(HeadLimit(end: time?.firstDeadline))
+        headLimit = Lock(time?.firstDeadline)
         callerURL = request?.url
         callerCredential =
             if let request, let credential = request.own?.settings.options.credential {
@@ -94,22 +93,16 @@ final class CallFrame: Sendable {
 
     func end() { ended.store(true, ordering: .releasing) }
 
-    /// The time until which foreign code of the call may run.
-    private struct HeadLimit: Sendable {
-        /// Nil for no limit, and while a hop has its own.
-        var end: MonotonicTime?
-    }
-
     /// Begins the time of a hop, which runs until its head.
     func beginHead(of call: CallTime) {
         let end = call.firstDeadline
-        headLimit.withLock { $0.end = end }
+        headLimit.withLock { $0 = end }
     }
 
     /// Ends the time of a hop: its head is there, or its body is being sent, for which the transfer has a limit.
     func endHead(of call: CallTime) {
         let end = call.deadline
-        headLimit.withLock { $0.end = end }
+        headLimit.withLock { $0 = end }
     }
 
     /// Returns once the time for foreign code has passed.
@@ -118,7 +111,7 @@ final class CallFrame: Sendable {
         let clock = SystemTimeSource()
         while true {
             let now = clock.now()
-            let end = headLimit.withLock(\.end)
+            let end = headLimit.withLock { $0 }
             if let end, end + Pipeline.overdueGrace <= now { return }
             // The limit may be later or none now. A hop that begins meanwhile has at least the time of a head.
             let next = now + (call.headLimit ?? .seconds(60))

@@ -112,7 +112,7 @@ extension HTTPDNSClient {
         /// the order of the settings, and for an address as the host.
         public var route: HTTPDNSRoute? {
             guard case .name(let text)? = received?.parsed?.host, let name = try? HTTPDNSName(text) else { return nil }
-            return frame?.resolver?.route(for: name)
+            return frame?.resolver.route(for: name)
         }
 
         /// The URL at the start of the call. Empty for a call without interceptors, where it is not read.

@@ -100,8 +100,6 @@ extension Pipeline {
             client: self,
             request: request,
             time: time,
-            logger: logger,
-            resolver: rewriter.resolver,
             chain: interceptors(of: request),
             observed: observed
         )

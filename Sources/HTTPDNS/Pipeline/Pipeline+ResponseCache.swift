@@ -94,9 +94,7 @@ package struct CacheableHop: Sendable {
         var context = context
         context.call = CallTime(pipeline.current.values.options.timeouts)
         // Its events, its exchanges and the origin of its stubs are not those of the call that began it.
-        context.frame = context.frame.map { frame in
-            CallFrame(client: pipeline, logger: frame.logger, resolver: frame.resolver, chain: frame.chain)
-        }
+        context.frame = context.frame.map { CallFrame(client: pipeline, chain: $0.chain) }
         context.sending = 0
         let request = request.resolved(from: context.callOptions)
         let hop = CacheableHop(request: request, url: url, pipeline: pipeline, context: context)

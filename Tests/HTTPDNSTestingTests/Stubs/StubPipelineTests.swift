@@ -177,6 +177,13 @@ struct StubPipelineTests {
             #expect(error?.code == .authenticationFailed && stubs.requests.isEmpty)
             let response = try await client.get(url) { $0.allowsCleartextCredentials = true }
             #expect(response.status == .ok && stubs.requests.count == 1)
+            let local = try await client.get(url) { $0.unixSocket = "/run/one.sock" }
+            #expect(local.status == .ok && stubs.requests.count == 2)
+            let proxy = try HTTPDNSClient.Proxy("http://proxy.test:3128")
+            #expect(try await client.get("http://me:word@localhost/").status == .ok)
+            await #expect(throws: HTTPDNSClientError.self) {
+                try await client.get("http://me:word@localhost/") { $0.proxy = .through(proxy) }
+            }
         }
     }
 
