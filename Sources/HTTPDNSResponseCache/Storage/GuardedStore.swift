@@ -25,6 +25,21 @@ final class GuardedStore: HTTPDNSResponseStore {
         var removals: [String: Int64] = [:]
         /// The same for all URLs.
         var removalOfAll = Int64.min
+        /// The responses that a call which nobody waits for may still store. They are not returned.
+        var withdrawn: Set<Withdrawal> = []
+    }
+
+    private struct Withdrawal: Hashable, Sendable {
+        let id: String
+        let requestTime: Int64
+
+        init(_ entry: ResponseIndex.Entry) { (id, requestTime) = (StoredResponse(entry).id, entry.head.requestTime) }
+    }
+
+    /// An error of a store that is not its own.
+    private enum Failure: String, Error {
+        case overdue = "it does not respond"
+        case wrongLength = "a part of a body has another length than was asked for"
     }
 
     /// The limits of the waits for a store, as those for a folder.
@@ -83,7 +98,7 @@ final class GuardedStore: HTTPDNSResponseStore {
         }
         let timer = CallWork.detached {
             guard (try? await SystemTimeSource().sleep(until: end)) != nil else { return }
-            outcome.deliver(.failure(Overdue()))
+            outcome.deliver(.failure(Failure.overdue))
         }
         defer {
             timer.cancel()
@@ -111,7 +126,7 @@ final class GuardedStore: HTTPDNSResponseStore {
     private func note(_ error: any Error, after wait: Duration) {
         onFailure()
         let logger = state.withLock { state -> Logger? in
-            if error is Overdue {
+            if error as? Failure == .overdue {
                 // One call with little time is no reason to leave the store alone.
                 state.waited += wait
                 guard state.waited >= Self.times.limit else { return nil }
@@ -120,7 +135,8 @@ final class GuardedStore: HTTPDNSResponseStore {
             defer { state.isFailing = true }
             return state.isFailing ? nil : state.logger
         }
-        let reason = "\(error)".escaped(limit: 200)
+        // The text of a store's own error may contain anything.
+        let reason = (error as? Failure)?.rawValue ?? "it threw \(type(of: error))"
         logger?.warning("response store fails; requests go on without it", metadata: ["reason": "\(reason)"])
     }
 
@@ -128,12 +144,13 @@ final class GuardedStore: HTTPDNSResponseStore {
 
     func responses(_ selection: Selection) async throws -> [StoredResponse] {
         let found = try await ask(before: selection.time.head) { [base] in try await base.responses(selection) } ?? []
-        let (all, removals) = state.withLock { ($0.removalOfAll, $0.removals) }
+        let (all, removals, withdrawn) = state.withLock { ($0.removalOfAll, $0.removals, $0.withdrawn) }
         return found.compactMap { response in
             let head = response.entry.head
             // A response with a ticket is one that was given to be stored, without a body.
             guard response.entry.ticket == nil, selection.contains(response),
-                head.requestTime > max(all, removals[head.url] ?? .min)
+                head.requestTime > max(all, removals[head.url] ?? .min),
+                withdrawn.isEmpty || !withdrawn.contains(Withdrawal(response.entry))
             else {
                 return nil
             }
@@ -181,17 +198,9 @@ final class GuardedStore: HTTPDNSResponseStore {
         let part = range.prefix(Int(Self.partLength))
         return try await ask(before: deadline, limit: limit) {
             let bytes = try await entry.read(part)?.collect(upTo: .bytes(part.count)) ?? []
-            guard bytes.count == part.count else { throw WrongLength() }
+            guard bytes.count == part.count else { throw Failure.wrongLength }
             return bytes
         }
-    }
-
-    private struct Overdue: Error, CustomStringConvertible {
-        let description = "it does not respond"
-    }
-
-    private struct WrongLength: Error, CustomStringConvertible {
-        let description = "a part of a body has another length than was asked for"
     }
 
     // MARK: changes
@@ -244,51 +253,124 @@ final class GuardedStore: HTTPDNSResponseStore {
         }
     }
 
+    /// Removes a response as soon as the call that may store it has ended. It is not returned before.
+    private func withdraw(_ entry: ResponseIndex.Entry, after end: OneShot<Void>) {
+        let withdrawal = Withdrawal(entry)
+        state.withLock { _ = $0.withdrawn.insert(withdrawal) }
+        CallWork.detached { [self] in
+            await end.value()
+            try? await remove(.one(entry))
+            state.withLock { _ = $0.withdrawn.remove(withdrawal) }
+        }
+    }
+
     /// The writer of a body, of at most the longest length of the cache.
+    ///
+    /// The base gets one call at a time, also when a call goes on after its time.
     private final class Writer: HTTPDNSResponseWriter {
+        private struct State: Sendable {
+            /// The bytes that may follow.
+            var room: Int
+            /// The time that the store may still take for the parts of the body.
+            var patience: Duration
+            /// The end of the call that the base is in.
+            var call: OneShot<Void>?
+            /// Whether the base gets no further call but ``Writer/discard()``.
+            var isEnded = false
+        }
+
         private let base: any HTTPDNSResponseWriter
         private let entry: ResponseIndex.Entry
         private let store: GuardedStore
-        private var time: ReadTime? { entry.ticket?.time }
-        /// The bytes that may follow; negative when the response is not stored.
-        private let room: Lock<Int>
+        private var deadline: MonotonicTime? { entry.ticket?.time.body }
+        private let state: Lock<State>
 
         init(_ base: any HTTPDNSResponseWriter, _ entry: ResponseIndex.Entry, _ store: GuardedStore, maximum: Int) {
             self.base = base
             self.entry = entry
             self.store = store
-            room = Lock(maximum - entry.head.size)
+            let left = entry.ticket?.time.body.map { $0 - SystemTimeSource().now() }
+            let patience = min(GuardedStore.times.bodyPart, left.map { $0 / 2 } ?? GuardedStore.times.bodyPart)
+            state = Lock(State(room: maximum - entry.head.size, patience: patience))
+        }
+
+        /// Waits for a call of the base, which does not begin after the end of the body.
+        private func call<Value: Sendable>(
+            limit: Duration = GuardedStore.times.limit,
+            _ work: @escaping @Sendable (any HTTPDNSResponseWriter) async throws -> Value
+        ) async throws -> Value? {
+            try await store.ask(before: deadline, limit: limit) { [self] in
+                let end = OneShot<Void>()
+                let mayBegin = state.withLock { state in
+                    if !state.isEnded { state.call = end }
+                    return !state.isEnded
+                }
+                guard mayBegin else { throw CancellationError() }
+                defer {
+                    state.withLock { $0.call = nil }
+                    end.deliver(())
+                }
+                return try await work(base)
+            }
         }
 
         func append(_ bytes: [UInt8]) async throws -> Bool {
-            let hasRoom = room.withLock { room in
-                room -= room < 0 ? 0 : bytes.count
-                return room >= 0
+            let start = SystemTimeSource().now()
+            let patience = state.withLock { state -> Duration? in
+                state.room -= bytes.count
+                return state.isEnded || state.room < 0 || state.patience <= .zero ? nil : state.patience
             }
-            guard hasRoom, (try? await store.ask(before: time?.body) { [base] in try await base.append(bytes) }) == true
-            else {
+            let limit = patience.map { min($0, GuardedStore.times.limit) }
+            guard let limit, (try? await call(limit: limit) { try await $0.append(bytes) }) == true else {
                 discard()
                 return false
             }
+            state.withLock { $0.patience -= SystemTimeSource().now() - start }
             return true
         }
 
         /// Stores the response, unless a part of its body is missing or it was invalidated since its request was sent.
         func finish() async throws -> Bool {
-            guard room.withLock({ $0 >= 0 }), entry.ticket?.isCurrent ?? true else {
+            guard state.withLock({ !$0.isEnded && $0.room >= 0 }), entry.ticket?.isCurrent ?? true else {
                 discard()
                 return false
             }
-            let isStored = try await store.ask(before: time?.body) { [base] in try await base.finish() }
+            let isStored: Bool?
+            do {
+                isStored = try await call { try await $0.finish() }
+            } catch {
+                _ = end()
+                throw error
+            }
+            guard end() else { return false }
             guard isStored == nil || entry.ticket?.isCurrent == false else { return isStored ?? false }
             // It may have been stored nevertheless.
             try await store.remove(.one(entry))
             return false
         }
 
+        /// Ends the body after ``finish()``.
+        /// - Returns: Whether the base has returned. Otherwise what it stores is removed then.
+        private func end() -> Bool {
+            let call = state.withLock { state in
+                state.isEnded = true
+                return state.call
+            }
+            if let call { store.withdraw(entry, after: call) }
+            return call == nil
+        }
+
         func discard() {
-            room.withLock { $0 = -1 }
-            base.discard()
+            let (isFirst, call) = state.withLock { state in
+                defer { state.isEnded = true }
+                return (!state.isEnded, state.call)
+            }
+            guard isFirst else { return }
+            guard let call else { return base.discard() }
+            CallWork.detached { [base] in
+                await call.value()
+                base.discard()
+            }
         }
     }
 }

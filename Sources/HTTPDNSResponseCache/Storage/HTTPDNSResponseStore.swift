@@ -13,8 +13,9 @@ public import HTTPTypes
 /// `ResponseCache.using(_:_:)` creates a cache on a store; <doc:CachingResponses> shows one of 40 lines.
 ///
 /// An error of a store fails no call. Without an answer after 1 s, or after half of the time that the call has left, a request goes
-/// on as if nothing were stored. After 1 s of such waits without an answer between them the store is left alone for 30 s. `counters.storeFailures` counts errors and
-/// waits, and the client's logger gets a warning. A response that could not be removed is not used any more by this cache.
+/// on as if nothing were stored. After 1 s of such waits without an answer between them the store is left alone for 30 s.
+/// `counters.storeFailures` counts errors and waits, and the client's logger gets a warning with the type of an error. A response
+/// that could not be removed is not used any more by this cache.
 ///
 /// A head has the values of the request fields that `Vary` names, apart from credentials, and bodies are stored as received: all
 /// readers of the store see them. In `private` mode a store belongs to one user, as the cache does.
@@ -66,6 +67,9 @@ extension HTTPDNSResponseStore {
 }
 
 /// The writer of the body of one response. One that is released without ``finish()`` stores nothing.
+///
+/// All calls of ``append(_:)`` together may take 30 s, or half of the time that the call had left for its body; then the response is
+/// not stored. No call begins before the one before has returned, also when the cache does not wait for it any more.
 public protocol HTTPDNSResponseWriter: Sendable {
     /// Appends bytes. It is not called again before it has returned.
     /// - Returns: Whether there is room for them. Otherwise the response is not stored.
