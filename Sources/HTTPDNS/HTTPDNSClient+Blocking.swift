@@ -44,27 +44,18 @@ extension HTTPDNSClient {
         let deadline = (time.deadline ?? time.start) + HTTPDNSClient.grace
         guard let result = outcome.wait(until: deadline, for: { $0 }) else {
             task.cancel()
-            throw HTTPDNSClientError.overdue(time)
+            var error = HTTPDNSClientError.callOverdue(
+                .total,
+                "the call did not end within \((time.limit ?? .zero).shortText), nor soon after",
+                hint: "something blocks the threads that it needs: an interceptor, or all threads of the runtime",
+                limit: time.limit,
+                // The progress of the call is unknown.
+                mayHaveBeenSent: true
+            )
+            error.elapsed = time.elapsed
+            throw error
         }
         return try result.get()
-    }
-}
-
-extension HTTPDNSClientError {
-    /// Returns the error for a blocking call whose deadline passed without an error of its own.
-    fileprivate static func overdue(_ call: CallTime) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .timedOut,
-            phase: .total,
-            message: "the call did not end within \((call.limit ?? .zero).shortText), nor soon after",
-            hint: "something blocks the threads that it needs: an interceptor, or all threads of the runtime"
-        )
-        error.elapsed = call.elapsed
-        error.limit = call.limit
-        error.isCallDeadline = true
-        // The progress of the call is unknown.
-        error.requestMayHaveBeenSent = true
-        return error
     }
 }
 

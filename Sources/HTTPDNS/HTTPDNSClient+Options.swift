@@ -107,12 +107,3 @@ extension TransferLimits {
         maximumResponseBytes = maximumResponseBody?.bytes
     }
 }
-
-extension HTTPDNSClientError {
-    static func unusable(_ limit: Duration, timeout name: String) -> HTTPDNSClientError {
-        .configuration(
-            "timeouts.\(name) is \(limit.shortText), and nothing happens in that time",
-            hint: "give a positive duration, or nil for no limit"
-        )
-    }
-}

@@ -53,7 +53,7 @@ struct BasicRun: AuthorizationRun {
         guard isSent else { return nil }
         let password = try await target.secret(login.password, until: deadline)
         if let fault = BasicCredential.fault(user: login.user, password: password, in: "the credential") {
-            throw HTTPDNSClientError.authenticationFailed(target, fault)
+            throw target.failure(fault)
         }
         return RequestAuthorization(BasicCredential.value(user: login.user, password: password), at: target.origin)
     }
@@ -179,8 +179,7 @@ struct DigestRun: AuthorizationRun {
             let expected = answer.expectedServerProof, proof != expected
         {
             memory.forget(answer.challenge.nonce)
-            throw HTTPDNSClientError.authenticationFailed(
-                target,
+            throw target.failure(
                 "its proof (rspauth, RFC 7616 section 3.5) does not match the password",
                 hint: "the response may be of another server, or was changed on its way"
             )
@@ -213,7 +212,7 @@ struct BearerRun: AuthorizationRun {
         } catch is CancellationError where Task.isCancelled {
             throw CancellationError()
         } catch {
-            throw HTTPDNSClientError.noToken(target, error, until: deadline)
+            throw target.failure(of: error, until: deadline)
         }
     }
 
@@ -266,7 +265,7 @@ struct FixedTokenRun: AuthorizationRun {
     private func read() async throws -> String {
         let text = try await target.secret(secret, until: deadline)
         guard HTTPDNSClient.Credential.Token.isSendable(text) else {
-            throw HTTPDNSClientError.noToken(target, UnsendableToken(), until: nil)
+            throw target.failure(of: UnsendableToken(), until: nil)
         }
         return text
     }
@@ -301,70 +300,47 @@ struct AuthorizationTarget: Sendable {
         do {
             return try await secret.value.current(until: deadline)
         } catch let error as SecretError {
-            guard error.isOverdue else { throw HTTPDNSClientError.authenticationFailed(self, "\(error)") }
+            guard error.isOverdue else { throw failure("\(error)") }
             throw HTTPDNSClientError.overdue(error, of: host)
         }
     }
-}
 
-extension HTTPDNSClientError {
-    static func authenticationFailed(_ target: AuthorizationTarget, _ reason: String, hint: String? = nil)
-        -> HTTPDNSClientError
-    {
+    /// Returns an error with code `authenticationFailed`.
+    func failure(_ reason: String, hint: String? = nil, underlying: (any Error)? = nil) -> HTTPDNSClientError {
         HTTPDNSClientError(
             code: .authenticationFailed,
             phase: .authentication,
-            message: "authentication at \(target.server) failed: \(reason)",
-            host: target.host,
-            hint: hint
-        )
-    }
-
-    /// Returns the error of a call whose time passed while a secret's file was read.
-    static func overdue(_ error: SecretError, of host: String?) -> HTTPDNSClientError {
-        var overdue = HTTPDNSClientError(
-            code: .timedOut,
-            phase: .authentication,
-            message: "the deadline passed: \(error)",
+            message: "authentication at \(server) failed: \(reason)",
             host: host,
-            hint: "look at the file system of the secret"
+            hint: hint,
+            mayHaveBeenSent: false,
+            underlying: underlying
         )
-        overdue.isCallDeadline = true
-        return overdue
     }
 
     /// Returns the error of a token that cannot be had. The text of the closure's error is not repeated: it may contain a
     /// secret.
-    static func noToken(_ target: AuthorizationTarget, _ error: any Error, until deadline: MonotonicTime?)
-        -> HTTPDNSClientError
-    {
+    fileprivate func failure(of error: any Error, until deadline: MonotonicTime?) -> HTTPDNSClientError {
         switch error {
         case is RenewalOverdue where deadline.map { SystemTimeSource().now() >= $0 } ?? false:
-            var overdue = HTTPDNSClientError(
-                code: .timedOut,
-                phase: .authentication,
-                message: "the deadline passed while a token for \(target.server) was awaited",
-                host: target.host,
+            .callOverdue(
+                .authentication,
+                "the deadline passed while a token for \(server) was awaited",
+                host: host,
                 hint: "the closure of the bearer credential must return within the time of a call"
             )
-            overdue.isCallDeadline = true
-            return overdue
-        case is RenewalOverdue:
-            return authenticationFailed(target, "the closure of the bearer credential returned no token within 30 s")
+        case is RenewalOverdue: failure("the closure of the bearer credential returned no token within 30 s")
         case is UnsendableToken:
-            return authenticationFailed(
-                target,
+            failure(
                 "the token is empty or has characters other than visible ASCII",
                 hint: "leave out spaces and line ends"
             )
         default:
-            var failed = authenticationFailed(
-                target,
+            failure(
                 "the closure of the bearer credential threw an error",
-                hint: "it is in underlying"
+                hint: "it is in underlying",
+                underlying: error
             )
-            failed.underlying = error
-            return failed
         }
     }
 }

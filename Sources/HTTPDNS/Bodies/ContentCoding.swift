@@ -121,21 +121,12 @@ extension HTTPDNSClient.ContentCoding {
             while !deflater.isFinished { output += try deflater.finish() }
             return output
         } catch let fault as Deflater.Fault {
-            throw HTTPDNSClientError.notCompressed(fault)
+            throw HTTPDNSClientError.requestBody(
+                "the request's body cannot be compressed: \(fault)",
+                hint: "send it without compressed(_:)",
+                underlying: fault
+            )
         }
-    }
-}
-
-extension HTTPDNSClientError {
-    fileprivate static func notCompressed(_ fault: Deflater.Fault) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .requestBodyFailed,
-            phase: .request,
-            message: "the request's body cannot be compressed: \(fault)",
-            hint: "send it without compressed(_:)"
-        )
-        error.underlying = fault
-        return error
     }
 }
 

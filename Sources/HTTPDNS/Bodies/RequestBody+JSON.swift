@@ -21,14 +21,14 @@ extension HTTPDNSClient.Request.Body {
                 contentType: "application/json"
             )
         } catch {
-            var failure = HTTPDNSClientError(
+            throw HTTPDNSClientError(
                 code: .invalidRequest,
                 phase: .request,
                 message: "the request's body, a value of type \(type(of: value)), cannot be encoded as JSON",
-                hint: "the encoder's error is in underlying"
+                hint: "the encoder's error is in underlying",
+                mayHaveBeenSent: false,
+                underlying: error
             )
-            failure.underlying = error
-            throw failure
         }
     }
 }
@@ -49,22 +49,13 @@ extension HTTPDNSClient.Response.Body {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {
-            throw HTTPDNSClientError.notDecoded(type, error, on: hop)
+            throw HTTPDNSClientError.body(
+                .decodingFailed,
+                on: hop,
+                "is no JSON of type \(type)",
+                hint: "the decoder's error is in underlying; look at the status first",
+                underlying: error
+            )
         }
-    }
-}
-
-extension HTTPDNSClientError {
-    fileprivate static func notDecoded(_ type: Any.Type, _ cause: any Error, on hop: HopRecord?) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .decodingFailed,
-            phase: .body,
-            message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") is no JSON of type \(type)",
-            host: hop?.host,
-            hint: "the decoder's error is in underlying; look at the status first"
-        )
-        error.requestMayHaveBeenSent = hop != nil
-        error.underlying = cause
-        return error
     }
 }

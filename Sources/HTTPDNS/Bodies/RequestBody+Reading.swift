@@ -64,10 +64,8 @@ extension HTTPDNSClient.Request.Body {
         let (wanted, isEndless) = limit.bytes.addingReportingOverflow(1)
         let bytes = try await body.peek(upTo: .bytes(isEndless ? Int.max : wanted))
         guard bytes.count <= limit.bytes else {
-            throw HTTPDNSClientError(
-                code: .requestBodyFailed,
-                phase: .request,
-                message: "the request's body is longer than \(limit.bytes) bytes, the limit of this reading",
+            throw HTTPDNSClientError.requestBody(
+                "the request's body is longer than \(limit.bytes) bytes, the limit of this reading",
                 hint: "read it with a higher limit, or read its start with peek(upTo:)"
             )
         }
@@ -114,8 +112,14 @@ struct PeekedChunks: AsyncSequence, Sendable {
                     return
                 }
                 start += chunk
-            } catch {
-                throw HTTPDNSClientError.unreadBody(error)
+            } catch let fault as FileFault {
+                throw HTTPDNSClientError.unreadable(fault)
+            } catch let error where !(error is HTTPDNSClientError || error is CancellationError) {
+                throw HTTPDNSClientError.requestBody(
+                    "the stream of the request's body failed while its start was read",
+                    hint: "the stream's error is in underlying",
+                    underlying: error
+                )
             }
         }
     }
@@ -169,21 +173,5 @@ private actor StreamReader {
         of stream: some AsyncSequence<[UInt8], any Error>
     ) -> any AsyncIteratorProtocol<[UInt8], any Error> {
         stream.makeAsyncIterator()
-    }
-}
-
-extension HTTPDNSClientError {
-    /// Returns the error of a body that was read before it is sent.
-    fileprivate static func unreadBody(_ error: any Error) -> any Error {
-        if error is HTTPDNSClientError || error is CancellationError { return error }
-        if let fault = error as? FileFault { return unreadable(fault) }
-        var failure = HTTPDNSClientError(
-            code: .requestBodyFailed,
-            phase: .request,
-            message: "the stream of the request's body failed while its start was read",
-            hint: "the stream's error is in underlying"
-        )
-        failure.underlying = error
-        return failure
     }
 }

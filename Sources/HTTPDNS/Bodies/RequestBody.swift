@@ -190,17 +190,6 @@ struct SinglePassChunks<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
     }
 }
 
-extension HTTPDNSClientError {
-    static var bodySentTwice: HTTPDNSClientError {
-        HTTPDNSClientError(
-            code: .requestBodyFailed,
-            phase: .request,
-            message: "the request's body is a stream that was read before, and it can be sent once",
-            hint: "give the body as bytes where a request may be sent again, or check isReplayable first"
-        )
-    }
-}
-
 /// A part of a body that can be read as often as it is sent.
 enum BodyPart: Sendable {
     case bytes([UInt8])
@@ -272,28 +261,4 @@ struct OpenPieces: AsyncSequence, Sendable {
     }
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
-}
-
-extension HTTPDNSClientError {
-    /// Returns the error for a deadline that passed before the request body was ready to be sent.
-    /// - Parameter work: The work in progress, such as "the request's body was compressed".
-    static func bodyOverdue(while work: String) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .timedOut,
-            phase: .request,
-            message: "the call's deadline passed while \(work)",
-            hint: "timeouts.total bounds it, for one call or for all"
-        )
-        error.isCallDeadline = true
-        return error
-    }
-
-    /// Returns the error with the facts of the hop that the body was for.
-    func ofBody(for hop: HopRecord) -> HTTPDNSClientError {
-        guard isCallDeadline, phase == .request, host == nil else { return self }
-        var error = self
-        error.message = "the request to \(hop.origin) was not sent: \(message)"
-        (error.host, error.elapsed, error.limit) = (hop.host, hop.time.elapsed, hop.time.limit)
-        return error
-    }
 }

@@ -352,7 +352,16 @@ extension HTTPDNSClient.Response.Body {
         let most = HTTPDNSClient.Response.Body.drained + 1
         if let bytes = try await readShort(upTo: most, on: SystemTimeSource()) { return replayed(bytes) }
         let hop = hop
-        return changed(to: UnkeptBody { HTTPDNSClientError.bodyNotKept(on: hop) }, length: declaredLength)
+        let error: @Sendable () -> HTTPDNSClientError = {
+            .body(
+                .responseTooLarge,
+                on: hop,
+                of: "the body of the redirect",
+                "was not kept while the hook ran: it is longer than 16 KiB, broke, or did not end within 250 ms",
+                hint: "with redirects .off, the response is returned with its whole body"
+            )
+        }
+        return changed(to: UnkeptBody(error: error), length: declaredLength)
     }
 
     /// Reads a short body; returns nil for a slow or a broken one, and for one with `most` bytes or more.
@@ -394,22 +403,6 @@ private struct UnkeptBody: AsyncSequence, AsyncIteratorProtocol, Sendable {
     func next() async throws -> [UInt8]? { throw error() }
 
     func makeAsyncIterator() -> UnkeptBody { self }
-}
-
-extension HTTPDNSClientError {
-    fileprivate static func bodyNotKept(on hop: HopRecord?) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .responseTooLarge,
-            phase: .body,
-            message:
-                "the body of the redirect\(hop.map { " from \($0.origin)" } ?? "") was not kept while the hook ran: "
-                + "it is longer than 16 KiB, broke, or did not end within 250 ms",
-            host: hop?.host,
-            hint: "with redirects .off, the response is returned with its whole body"
-        )
-        error.requestMayHaveBeenSent = true
-        return error
-    }
 }
 
 /// The length of a response body as its head declares it. The header fields are read on demand, because most callers

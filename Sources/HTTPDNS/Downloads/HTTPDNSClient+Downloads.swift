@@ -128,30 +128,6 @@ extension HTTPDNSClient {
     }
 }
 
-extension HTTPDNSClientError {
-    static func unexpectedStatus(_ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
-        let exchange = response.exchanges.last
-        let host = exchange?.request.content.url.host.description
-        var origin = host ?? "the server"
-        if let exchange {
-            if let proxy = exchange.proxy {
-                origin += " through the proxy \(proxy)"
-            } else if !exchange.request.isUnresolved {
-                origin += " at \(exchange.remote)"
-            }
-        }
-        var error = HTTPDNSClientError(
-            code: .unexpectedStatus,
-            phase: .firstByte,
-            message: "the answer of \(origin) to a download was \(response.status.code), and nothing was saved",
-            host: host,
-            hint: "execute(_:) gives every answer, and its body's save(to:) saves it"
-        )
-        error.requestMayHaveBeenSent = true
-        return error
-    }
-}
-
 extension HTTPDNSClient {
     /// The progress of the transfer of a body.
     public struct Progress: Hashable, Sendable, CustomStringConvertible {

@@ -115,14 +115,14 @@ struct ResumedDownload: Sendable {
         } catch let error as HTTPDNSClientError where error.code == .responseTooLarge {
             // The range ends within the limit, so that a body over the limit is also longer than its range.
             await file.forget()
-            throw HTTPDNSClientError.differentFromRange(
+            throw differentFromRange(
                 "is longer than its Content-Range of \(length) bytes",
                 hint: "nothing of it is kept: download it again, with .replace if its server repeats this",
                 response
             )
         }
         guard count == length else {
-            throw HTTPDNSClientError.differentFromRange(
+            throw differentFromRange(
                 "ended after \(count) of the \(length) bytes of its Content-Range",
                 hint: "the received bytes are kept: the next download with .resume requests the rest",
                 response
@@ -204,27 +204,24 @@ struct ResumedDownload: Sendable {
         }
     }
 
-    private func tooLarge(_ limit: Int, _ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
-        HTTPDNSClientError.bodyTooLong(limit: .bytes(limit), on: response.body.hop)
-    }
-}
-
-extension HTTPDNSClientError {
     /// Returns the error for a part whose body has not the bytes of its range.
-    fileprivate static func differentFromRange(
+    private func differentFromRange(
         _ difference: String,
         hint: String,
         _ response: HTTPDNSClient.Response
     ) -> HTTPDNSClientError {
-        let hop = response.body.hop
-        var error = HTTPDNSClientError(
-            code: .protocolViolation,
-            phase: .body,
-            message: "the part of a download\(hop.map { " from \($0.origin)" } ?? "") \(difference)",
-            host: hop?.host,
+        var error = HTTPDNSClientError.body(
+            .protocolViolation,
+            on: response.body.hop,
+            of: "the part of a download",
+            difference,
             hint: hint
         )
         error.requestMayHaveBeenSent = true
         return error
+    }
+
+    private func tooLarge(_ limit: Int, _ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
+        HTTPDNSClientError.bodyTooLong(limit: .bytes(limit), on: response.body.hop)
     }
 }

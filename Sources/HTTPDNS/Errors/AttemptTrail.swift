@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCurl
+
 extension HTTPDNSClientError {
     /// The attempts of a call in order, in bounded memory: a call that waits for the network for an hour has tens of thousands.
     struct AttemptTrail {
@@ -41,5 +43,30 @@ extension HTTPDNSClientError {
     var trail: AttemptTrail {
         get { AttemptTrail(attempts, leftOut: attemptsLeftOut) }
         set { (attempts, attemptsLeftOut) = (newValue.attempts, newValue.leftOut) }
+    }
+
+    /// Whether the request failed without a connection, before anything of it was sent.
+    var isAboutConnection: Bool {
+        // Other addresses would go through the same proxy.
+        !requestMayHaveBeenSent && code != .proxyUnreachable
+            && (underlying as? TransferFailure)?.isAboutConnection ?? false
+    }
+
+    /// Returns the error with the attempts of the addresses before.
+    func after(_ first: HTTPDNSClientError?) -> HTTPDNSClientError {
+        guard let first else { return self }
+        var error = self
+        error.trail = first.trail.appending(error.trail)
+        return error
+    }
+
+    /// Returns the error with the result of the system path added.
+    func followed(by second: HTTPDNSClientError) -> HTTPDNSClientError {
+        var error = self
+        error.usedSystemFallback = true
+        error.trail.append(second.trail)
+        error.requestMayHaveBeenSent = error.requestMayHaveBeenSent || second.requestMayHaveBeenSent
+        error.message += "; by the system resolver: \(second.message)"
+        return error
     }
 }

@@ -33,42 +33,51 @@ extension HTTPDNSClientError {
             code: .interceptorFailed,
             phase: .interceptor,
             message: "an interceptor threw \(type(of: error))",
-            hint: "the error itself is in underlying"
+            hint: "the error itself is in underlying",
+            mayHaveBeenSent: false,
+            underlying: error
         )
-        underlying = error
     }
 
     /// Returns the error for a call whose deadline passed before anything could be sent.
     static func deadlinePassed(host: HTTPDNSHost, port: UInt16) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .timedOut,
-            phase: .total,
-            message: "the call's deadline passed before \(host) port \(port) was resolved",
-            host: host.description,
-            hint: HTTPDNSClientError.callTimeHint
+        callOverdue(
+            .total,
+            "the call's deadline passed before \(host) port \(port) was resolved",
+            host: host.description
         )
-        error.isCallDeadline = true
-        return error
     }
-
-    static let callTimeHint = "timeouts.responseHead and timeouts.total bound it, for one call or for all"
 
     /// Returns the error for a call whose time ended while an interceptor or a hook ran.
     static func overdue(_ call: CallTime, mayHaveBeenSent: Bool) -> HTTPDNSClientError {
         let isOver = call.deadline.map { SystemTimeSource().now() >= $0 } ?? false
         let limit = isOver ? call.limit : call.headLimit
-        var error = HTTPDNSClientError(
-            code: .timedOut,
-            phase: .interceptor,
-            message:
-                "the call \(isOver ? "did not end" : "had no response head") within \((limit ?? .zero).shortText): "
+        return callOverdue(
+            .interceptor,
+            "the call \(isOver ? "did not end" : "had no response head") within \((limit ?? .zero).shortText): "
                 + "an interceptor or a hook was still at work",
-            hint:
-                "timeouts.responseHead and timeouts.total bound it, for one call or for all; they count what "
-                + "interceptors and hooks do"
+            hint: "\(callTimeHint); they count what interceptors and hooks do",
+            limit: limit,
+            mayHaveBeenSent: mayHaveBeenSent
         )
-        (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (limit, true, mayHaveBeenSent)
-        return error
+    }
+
+    /// Returns the error for a time limit of the settings in which nothing can happen.
+    static func unusable(_ limit: Duration, timeout name: String) -> HTTPDNSClientError {
+        .configuration(
+            "timeouts.\(name) is \(limit.shortText), and nothing happens in that time",
+            hint: "give a positive duration, or nil for no limit"
+        )
+    }
+
+    /// Returns the error of a call whose time passed while a secret's file was read.
+    static func overdue(_ error: SecretError, of host: String?) -> HTTPDNSClientError {
+        callOverdue(
+            .authentication,
+            "the deadline passed: \(error)",
+            host: host,
+            hint: "look at the file system of the secret"
+        )
     }
 
     /// - Parameter url: The URL of the innermost call.
@@ -132,9 +141,14 @@ extension HTTPDNSClientError {
     static func configuration(_ message: String, hint: String? = nil, underlying: (any Error)? = nil)
         -> HTTPDNSClientError
     {
-        var error = HTTPDNSClientError(code: .configuration, phase: .configuration, message: message, hint: hint)
-        error.underlying = underlying
-        return error
+        HTTPDNSClientError(
+            code: .configuration,
+            phase: .configuration,
+            message: message,
+            hint: hint,
+            mayHaveBeenSent: false,
+            underlying: underlying
+        )
     }
 }
 
@@ -145,53 +159,55 @@ extension HTTPDNSClientError {
         _ reason: String,
         hint: String? = nil
     ) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .redirectRefused,
-            phase: .redirect,
-            message: "the redirect (\(status.rawValue)) of \(base.authority) was not followed: \(reason)",
-            host: base.hostText,
+        redirect(
+            .redirectRefused,
+            base,
+            "the redirect (\(status.rawValue)) of \(base.authority) was not followed: \(reason)",
             hint: hint ?? "with options.redirects = .off the \(status.rawValue) is the response"
         )
-        error.requestMayHaveBeenSent = true
-        return error
+    }
+
+    /// Returns an error about the redirect of a response, whose request was sent.
+    private static func redirect(_ code: Code, _ base: ParsedURL, _ message: String, hint: String)
+        -> HTTPDNSClientError
+    {
+        HTTPDNSClientError(
+            code: code,
+            phase: .redirect,
+            message: message,
+            host: base.hostText,
+            hint: hint,
+            mayHaveBeenSent: true
+        )
     }
 
     /// `Location` is not a list (RFC 9110 section 10.2.2): none of several values is the right one.
     static func differingLocations(_ base: ParsedURL, _ status: RedirectStatus) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .protocolViolation,
-            phase: .redirect,
-            message: "the redirect (\(status.rawValue)) of \(base.authority) has Location fields that differ",
-            host: base.hostText,
+        redirect(
+            .protocolViolation,
+            base,
+            "the redirect (\(status.rawValue)) of \(base.authority) has Location fields that differ",
             hint: "with options.redirects = .off the \(status.rawValue) is the response"
         )
-        error.requestMayHaveBeenSent = true
-        return error
     }
 
     static func tooManyRedirects(_ limit: Int, at base: ParsedURL) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .tooManyRedirects,
-            phase: .redirect,
-            message: "\(base.authority) redirects once more, after the \(limit) redirects that a call follows",
-            host: base.hostText,
+        redirect(
+            .tooManyRedirects,
+            base,
+            "\(base.authority) redirects once more, after the \(limit) redirects that a call follows",
             hint:
                 "options.redirects = .off shows where each leads; options.redirects and client.redirects.limit set the number"
         )
-        error.requestMayHaveBeenSent = true
-        return error
     }
 
     static func redirectLoop(at base: ParsedURL, to target: ParsedURL) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .redirectLoop,
-            phase: .redirect,
-            message: "\(base.authority) redirects to a request that this call has sent before, to \(target.authority)",
-            host: base.hostText,
+        redirect(
+            .redirectLoop,
+            base,
+            "\(base.authority) redirects to a request that this call has sent before, to \(target.authority)",
             hint: "the server may expect a cookie; set cookies (client.cookies), or add it in a redirectHook"
         )
-        error.requestMayHaveBeenSent = true
-        return error
     }
 
     /// Returns the error for a redirect to an internal address, by a name or address that only the server vouches for.
@@ -214,10 +230,10 @@ extension HTTPDNSClientError {
             code: .interceptorFailed,
             phase: .redirect,
             message: "the redirect hook threw \(type(of: error))",
-            hint: "the error itself is in underlying"
+            hint: "the error itself is in underlying",
+            mayHaveBeenSent: true,
+            underlying: error
         )
-        requestMayHaveBeenSent = true
-        underlying = error
     }
 }
 

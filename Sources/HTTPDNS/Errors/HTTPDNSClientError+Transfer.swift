@@ -89,37 +89,13 @@ extension HTTPDNSClientError {
             code: Code(failure),
             phase: Phase(failure),
             message: "the body of a response without a server failed: \(failure.message)",
-            hint: HTTPDNSClientError.hint(for: failure)
+            hint: HTTPDNSClientError.hint(for: failure),
+            mayHaveBeenSent: false,
+            underlying: failure
         )
-        underlying = failure
     }
 
-    static func bodyConsumedTwice(on hop: HopRecord?) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .bodyConsumedTwice,
-            phase: .body,
-            message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") was read before",
-            host: hop?.host,
-            hint: HTTPDNSClientError.readOnceHint
-        )
-        error.requestMayHaveBeenSent = hop != nil
-        return error
-    }
-
-    static func bodyTooLong(limit: HTTPDNSByteCount, on hop: HopRecord?) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .responseTooLarge,
-            phase: .body,
-            message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") is longer than \(limit)",
-            host: hop?.host,
-            hint: "give a higher limit, or read the body chunk by chunk"
-        )
-        error.requestMayHaveBeenSent = hop != nil
-        if let hop { error.elapsed = hop.time.elapsed }
-        return error
-    }
-
-    private static let readOnceHint = "a body can be read once; keep its bytes if they are needed again"
+    static let readOnceHint = "a body can be read once; keep its bytes if they are needed again"
 
     /// CURLE_SSL_PINNEDPUBKEYNOTMATCH.
     private static let publicKeyMismatch: Int32 = 90

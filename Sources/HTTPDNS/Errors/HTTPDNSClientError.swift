@@ -6,6 +6,33 @@ public import HTTPDNSPrimitives
 /// The error of a failed call. It is the only error that public calls throw, besides `CancellationError`.
 ///
 /// It prints as one line. It contains no secret, no header value and no pin name.
+///
+/// The codes, by what a program can do:
+///
+/// ```
+/// the program is wrong: nothing was sent
+/// ├─ configuration                        correct the settings or their files
+/// ├─ invalidURL, invalidRequest           correct the request
+/// ├─ blockingRefused, unmatchedRequest    call from another thread; add a stub
+/// └─ shutDown                             make a new client
+/// a rule of the program forbids it
+/// ├─ policyRefused                        allow the address
+/// ├─ redirectRefused, tooManyRedirects, redirectLoop, loop
+/// ├─ unexpectedStatus, unexpectedType, checksumMismatch, responseTooLarge
+/// └─ limitReached, offline                wait, or raise the limit; switch the cache
+/// no connection to the server, which received nothing
+/// ├─ resolveFailed                        the name
+/// ├─ connectFailed, certificateRefused    the server
+/// ├─ proxyUnreachable, proxyRefused, proxyLoginRefused
+/// └─ localSourceUnusable                  this machine
+/// the exchange broke: see requestMayHaveBeenSent
+/// ├─ timedOut                             see phase, limit and isCallDeadline
+/// ├─ connectionLost, transportFailed
+/// ├─ protocolViolation, decodingFailed    the response
+/// └─ authenticationFailed
+/// code or a file of the program failed: see underlying
+/// └─ interceptorFailed, requestBodyFailed, bodyConsumedTwice, fileFailed
+/// ```
 public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     /// The kind of a failure. Compare with `==`; new versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -194,6 +221,37 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         self.host = host
         self.hint = hint
     }
+
+    /// Creates an error of a request that the server may have seen.
+    init(
+        code: Code,
+        phase: Phase,
+        message: String,
+        host: String? = nil,
+        hint: String? = nil,
+        mayHaveBeenSent: Bool,
+        underlying: (any Error)? = nil
+    ) {
+        self.init(code: code, phase: phase, message: message, host: host, hint: hint)
+        requestMayHaveBeenSent = mayHaveBeenSent
+        self.underlying = underlying
+    }
+
+    /// Returns the error of a call whose own limit has passed.
+    package static func callOverdue(
+        _ phase: Phase,
+        _ message: String,
+        host: String? = nil,
+        hint: String = callTimeHint,
+        limit: Duration? = nil,
+        mayHaveBeenSent: Bool = false
+    ) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(code: .timedOut, phase: phase, message: message, host: host, hint: hint)
+        (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (limit, true, mayHaveBeenSent)
+        return error
+    }
+
+    package static let callTimeHint = "timeouts.responseHead and timeouts.total bound it, for one call or for all"
 
     /// The message and the hint, on one line.
     public var description: String {

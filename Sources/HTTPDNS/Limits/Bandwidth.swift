@@ -345,27 +345,18 @@ extension HTTPDNSClient.Response.Body {
         var rate = rate
         rate.deadline = hop.time.deadline
         let limited = RateLimitedBytes(base: self, rate: rate, length: declaredLength) {
-            HTTPDNSClientError.overdueAtRate(of: hop)
+            var error = HTTPDNSClientError.callOverdue(
+                .body,
+                "the body of the response from \(hop.origin) was not read in time: its bandwidth is limited",
+                host: hop.host,
+                hint: "give the call more time (timeouts.total), or a higher bandwidth",
+                limit: hop.time.limit,
+                mayHaveBeenSent: true
+            )
+            error.elapsed = hop.time.elapsed
+            return error
         }
         return changed(to: limited, length: declaredLength)
-    }
-}
-
-extension HTTPDNSClientError {
-    /// Returns the error for a call whose deadline passes while its body waits for its rate.
-    fileprivate static func overdueAtRate(of hop: HopRecord) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .timedOut,
-            phase: .body,
-            message: "the body of the response from \(hop.origin) was not read in time: its bandwidth is limited",
-            host: hop.host,
-            hint: "give the call more time (timeouts.total), or a higher bandwidth"
-        )
-        error.requestMayHaveBeenSent = true
-        error.elapsed = hop.time.elapsed
-        error.limit = hop.time.limit
-        error.isCallDeadline = true
-        return error
     }
 }
 

@@ -269,30 +269,3 @@ extension Pipeline {
         return bySystem
     }
 }
-
-extension HTTPDNSClientError {
-    /// Whether the request failed without a connection, before anything of it was sent.
-    fileprivate var isAboutConnection: Bool {
-        // Other addresses would go through the same proxy.
-        !requestMayHaveBeenSent && code != .proxyUnreachable
-            && (underlying as? TransferFailure)?.isAboutConnection ?? false
-    }
-
-    /// Returns the error with the attempts of the addresses before.
-    fileprivate func after(_ first: HTTPDNSClientError?) -> HTTPDNSClientError {
-        guard let first else { return self }
-        var error = self
-        error.trail = first.trail.appending(error.trail)
-        return error
-    }
-
-    /// Returns the error with the result of the system path added.
-    fileprivate func followed(by second: HTTPDNSClientError) -> HTTPDNSClientError {
-        var error = self
-        error.usedSystemFallback = true
-        error.trail.append(second.trail)
-        error.requestMayHaveBeenSent = error.requestMayHaveBeenSent || second.requestMayHaveBeenSent
-        error.message += "; by the system resolver: \(second.message)"
-        return error
-    }
-}

@@ -58,7 +58,14 @@ extension Pipeline {
         case .overdue:
             // No call fails before its limit, also when it is too late to send.
             if let limit = context.call.firstDeadline { try await SystemTimeSource().sleep(until: limit) }
-            throw HTTPDNSClientError.overdue(sharing: key.url, context.call)
+            throw HTTPDNSClientError.callOverdue(
+                .total,
+                "the request to \(key.url.host):\(key.url.port) failed: no response within "
+                    + "\((context.call.firstLimit ?? .zero).shortText), while the call waited for an identical request in flight",
+                host: key.url.host.description,
+                limit: context.call.firstLimit,
+                mayHaveBeenSent: true
+            )
         }
     }
 }
@@ -218,23 +225,5 @@ struct ReadKey: Hashable, Sendable {
         depth = context.depth
         let resolver = pipeline.rewriter.resolver
         versions = [settings, resolver.mappings.generation, resolver.killSwitch.generation]
-    }
-}
-
-extension HTTPDNSClientError {
-    /// Returns the error for a call whose time ended while it waited for the response to an identical request.
-    fileprivate static func overdue(sharing url: HTTPDNSRewriter.CanonicalURL, _ call: CallTime) -> HTTPDNSClientError {
-        let limit = call.firstLimit ?? .zero
-        var error = HTTPDNSClientError(
-            code: .timedOut,
-            phase: .total,
-            message:
-                "the request to \(url.host):\(url.port) failed: no response within \(limit.shortText), while the call waited for "
-                + "an identical request in flight",
-            host: url.host.description,
-            hint: callTimeHint
-        )
-        (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (call.firstLimit, true, true)
-        return error
     }
 }

@@ -206,7 +206,17 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
     {
         if let entry, let response = try await offline(entry, place) { return response }
         count { $0.unavailable += 1 }
-        throw HTTPDNSClientError.offline(hop.url)
+        throw offlineError(hop.url)
+    }
+
+    private func offlineError(_ url: HTTPDNSRewriter.CanonicalURL) -> HTTPDNSClientError {
+        HTTPDNSClientError(
+            code: .offline,
+            phase: .request,
+            message: "\(url.host) was not asked: the response cache is offline and has no response to this request",
+            host: url.host.description,
+            hint: "set isOffline of the cache to false to send requests again"
+        )
     }
 
     private func offline(_ entry: ResponseIndex.Entry, _ place: CachePlace) async throws -> HTTPDNSClient.Response? {
@@ -268,7 +278,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
 
     /// Sends a request that is neither GET nor HEAD, and removes the responses that it makes invalid.
     private func sendOther(_ hop: CacheableHop) async throws -> HTTPDNSClient.Response {
-        if isOffline { throw HTTPDNSClientError.offline(hop.url) }
+        if isOffline { throw offlineError(hop.url) }
         let response = try await hop.send(hop.request)
         guard Validation.invalidates(hop.request.method, status: response.status.code) else { return response }
         let time = ReadTime(head: hop.deadline, body: hop.bodyDeadline)
@@ -342,7 +352,7 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
         async throws
         -> HTTPDNSClient.Response?
     {
-        if settings.servesWhenUnreachable, error.isUnreachable, let response = try await offline(entry, place) {
+        if settings.servesWhenUnreachable, isUnreached(error), let response = try await offline(entry, place) {
             return response
         }
         guard ReuseDecision.replacesError(entry.head, for: place.request, place.policy, at: clock.now(), place.rules)
@@ -350,6 +360,15 @@ extension HTTPDNSClient.ResponseCache: ResponseCaching {
             return nil
         }
         return try await response(from: entry, .stale, place.freshness(of: entry.head, at: clock.now()), place)
+    }
+
+    /// Whether no server was reached.
+    private func isUnreached(_ error: HTTPDNSClientError) -> Bool {
+        guard !error.requestMayHaveBeenSent else { return false }
+        switch error.code {
+        case .resolveFailed, .connectFailed, .proxyUnreachable: return true
+        default: return error.code == .timedOut && [.resolve, .connect, .tls].contains(error.phase)
+        }
     }
 
     /// Updates a stored response after its validation, and returns it.
@@ -523,25 +542,5 @@ extension HTTPDNSClient.Exchange {
         var exchange = self
         exchange.cacheSource = source
         return exchange
-    }
-}
-
-extension HTTPDNSClientError {
-    /// Whether no server was reached.
-    fileprivate var isUnreachable: Bool {
-        guard !requestMayHaveBeenSent else { return false }
-        let phases: [Phase] = [.resolve, .connect, .tls]
-        return code == .resolveFailed || code == .connectFailed || code == .proxyUnreachable
-            || code == .timedOut && phases.contains(phase)
-    }
-
-    fileprivate static func offline(_ url: HTTPDNSRewriter.CanonicalURL) -> HTTPDNSClientError {
-        HTTPDNSClientError(
-            code: .offline,
-            phase: .request,
-            message: "\(url.host) was not asked: the response cache is offline and has no response to this request",
-            host: url.host.description,
-            hint: "set isOffline of the cache to false to send requests again"
-        )
     }
 }

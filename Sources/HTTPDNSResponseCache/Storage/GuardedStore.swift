@@ -180,7 +180,7 @@ final class GuardedStore: HTTPDNSResponseStore {
             let rest = start..<range.upperBound
             guard let bytes = try await part(of: entry, rest, before: time.body, limit: Self.times.bodyPart) else {
                 left.withLock { $0.next = range.upperBound }
-                throw HTTPDNSClientError.storedBody("its store failed")
+                throw StoredBodyError.broken("its store failed")
             }
             left.withLock { $0.next += Int64(bytes.count) }
             return bytes

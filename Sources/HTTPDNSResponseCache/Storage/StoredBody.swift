@@ -58,13 +58,13 @@ struct StoredBody: AsyncSequence, Sendable {
                 } catch let error as CacheFileError {
                     if case .damaged = error { await body.onDamage() }
                     next = body.range.upperBound
-                    throw HTTPDNSClientError.storedBody(error)
+                    throw StoredBodyError.broken(error)
                 } catch is SerialWork.NoThread {
                     next = body.range.upperBound
-                    throw HTTPDNSClientError.storedBody(.unavailable(EAGAIN))
+                    throw StoredBodyError.broken(.unavailable(EAGAIN))
                 } catch is SerialWork.Overdue {
                     next = body.range.upperBound
-                    throw HTTPDNSClientError.overdueStoredBody(
+                    throw StoredBodyError.overdue(
                         isCallDeadline: body.deadline.map { SystemTimeSource().now() >= $0 } ?? false
                     )
                 }
@@ -131,32 +131,32 @@ struct StoredBody: AsyncSequence, Sendable {
     }
 }
 
-extension HTTPDNSClientError {
-    fileprivate static func overdueStoredBody(isCallDeadline: Bool) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(
-            code: .timedOut,
-            phase: .body,
-            message: isCallDeadline
-                ? "a stored response was not read from the folder of the cache within the time of the call"
-                : "the folder of the cache does not respond: a stored response was not read on",
-            hint: isCallDeadline
-                ? "check the file system of the folder, or give the call more time (timeouts.total)"
-                : "check the file system of the folder, and send the request again"
+/// The errors of a stored response that is being read.
+enum StoredBodyError {
+    fileprivate static func overdue(isCallDeadline: Bool) -> HTTPDNSClientError {
+        guard isCallDeadline else {
+            return HTTPDNSClientError(
+                code: .timedOut,
+                phase: .body,
+                message: "the folder of the cache does not respond: a stored response was not read on",
+                hint: "check the file system of the folder, and send the request again"
+            )
+        }
+        return .callOverdue(
+            .body,
+            "a stored response was not read from the folder of the cache within the time of the call",
+            hint: "check the file system of the folder, or give the call more time (timeouts.total)"
         )
-        error.isCallDeadline = isCallDeadline
-        return error
     }
 
-    fileprivate static func storedBody(_ error: CacheFileError) -> HTTPDNSClientError {
-        let reason =
-            switch error {
-            case .damaged: "its file is damaged, and was removed from the cache"
-            case .unavailable(let number): systemErrorText(number)
-            }
-        return storedBody(reason)
+    fileprivate static func broken(_ error: CacheFileError) -> HTTPDNSClientError {
+        switch error {
+        case .damaged: broken("its file is damaged, and was removed from the cache")
+        case .unavailable(let number): broken(systemErrorText(number))
+        }
     }
 
-    static func storedBody(_ reason: String) -> HTTPDNSClientError {
+    static func broken(_ reason: String) -> HTTPDNSClientError {
         HTTPDNSClientError(
             code: .fileFailed,
             phase: .body,

@@ -187,14 +187,11 @@ private struct PacedChunks: AsyncSequence, Sendable {
         private func sleep(until time: MonotonicTime) async throws {
             guard let deadline, deadline < time else { return try await clock.sleep(until: time) }
             try await clock.sleep(until: deadline)
-            var error = HTTPDNSClientError(
-                code: .timedOut,
-                phase: .body,
-                message: "the body of a stub's answer was not complete at the call's deadline",
+            throw HTTPDNSClientError.callOverdue(
+                .body,
+                "the body of a stub's answer was not complete at the call's deadline",
                 hint: "the answer has a pace; timeouts.total bounds it, for one call or for all"
             )
-            error.isCallDeadline = true
-            throw error
         }
     }
 

@@ -74,7 +74,7 @@ extension HTTPDNSStubs: HTTPDNSClient.Interceptor {
                 let response = try await use(answer, for: request, context, next)
                 // The test that made the stub does not expect the response any more.
                 guard layer.entry(entry.number) != nil else {
-                    throw HTTPDNSClientError.removed(entry.label, answering: request)
+                    throw Mismatch.removed(entry.label, answering: request)
                 }
                 return response
             }
@@ -98,7 +98,7 @@ extension HTTPDNSStubs: HTTPDNSClient.Interceptor {
             layers[0].note(received(nil, .failed))
             var stubs: [Mismatch] = []
             for entry in layers.flatMap(\.entries) { stubs.append(try await Mismatch(entry, &request)) }
-            throw HTTPDNSClientError.unmatched(request, stubs, allowed: allowedHosts)
+            throw Mismatch.error(request, stubs, allowed: allowedHosts)
         }
     }
 

@@ -58,23 +58,21 @@ struct Mismatch: Sendable {
         let other = entry.answers.reasonForNone ?? "it was added, or skipped this request, meanwhile"
         reasons = unfulfilled.isEmpty ? [other] : unfulfilled
     }
-}
 
-extension HTTPDNSClientError {
     /// The number of stubs that an error lists.
-    private static let stubsListed = 3
+    private static let listed = 3
 
     /// Returns the error for a request that no stub answers.
     /// - Parameters:
     ///   - stubs: All stubs, in the order in which they were asked.
     ///   - allowed: The hosts that may be reached.
-    static func unmatched(
+    static func error(
         _ request: HTTPDNSClient.Request,
         _ stubs: [Mismatch],
         allowed: [String]
     ) -> HTTPDNSClientError {
         // The sort keeps the order among equals.
-        let closest = stubs.sorted { $0.reasons.count < $1.reasons.count }.prefix(stubsListed)
+        let closest = stubs.sorted { $0.reasons.count < $1.reasons.count }.prefix(listed)
         var message = "no stub answers \(request.method.rawValue) \(request.urlForErrors)"
         if closest.isEmpty {
             message += ": there are no stubs"
@@ -84,24 +82,29 @@ extension HTTPDNSClientError {
             if stubs.count > closest.count { message += "; and \(stubs.count - closest.count) more" }
         }
         if !allowed.isEmpty { message += "; allowed hosts: \(allowed.joined(separator: ", "))" }
-        return HTTPDNSClientError(
-            code: .unmatchedRequest,
-            phase: .interceptor,
-            message: message.onOneLine(limit: 2000),
-            host: (try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url))?.host.description,
+        return error(
+            request,
+            message.onOneLine(limit: 2000),
             hint: "add a stub; or let the request reach its server with allowing: or unmatched: .pass"
         )
     }
 
     /// Returns the error for a request whose stub was removed before the response was there.
     static func removed(_ label: String, answering request: HTTPDNSClient.Request) -> HTTPDNSClientError {
+        error(
+            request,
+            "the stub \(label) was removed while it answered \(request.method.rawValue) \(request.urlForErrors)",
+            hint: "await the response before the stub is removed"
+        )
+    }
+
+    private static func error(_ request: HTTPDNSClient.Request, _ message: String, hint: String) -> HTTPDNSClientError {
         HTTPDNSClientError(
             code: .unmatchedRequest,
             phase: .interceptor,
-            message:
-                "the stub \(label) was removed while it answered \(request.method.rawValue) \(request.urlForErrors)",
+            message: message,
             host: (try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url))?.host.description,
-            hint: "await the response before the stub is removed"
+            hint: hint
         )
     }
 }
