@@ -13,50 +13,6 @@ final class AuthenticationMemory: Sendable {
         let clientNonce: String
     }
 
-    private let state = Lock(AuthenticationMemoryState())
-
-    /// Returns whether a Basic credential was accepted for this path.
-    func covers(_ path: String) -> Bool { state.withLock { $0.covers(path) } }
-
-    /// Notes a path for which a Basic credential was accepted.
-    func accept(_ path: String) { state.withLock { $0.accept(path) } }
-
-    /// Forgets the paths of a Basic credential.
-    func forgetPaths() { state.withLock { $0.forgetPaths() } }
-
-    /// Returns the next use of the nonce in force; nil when there is none for this path.
-    func next(for path: String, at origin: HTTPDNSClient.Origin) -> Use? {
-        let clientNonce = DigestAnswer.newClientNonce()
-        return state.withLock { $0.next(for: path, at: origin, clientNonce) }
-    }
-
-    /// Puts the nonce of a challenge in force, and returns a use of it.
-    func take(_ challenge: DigestChallenge) -> Use? {
-        let clientNonce = DigestAnswer.newClientNonce()
-        return state.withLock { $0.take(challenge, clientNonce) }
-    }
-
-    /// Puts the nonce of a challenge in force, for the requests after one that cannot be sent again.
-    func keep(_ challenge: DigestChallenge) { state.withLock { $0.keep(challenge) } }
-
-    /// Returns the answer with another use of its nonce; nil when the nonce cannot be used any more.
-    func next(after answer: DigestAnswer) -> DigestAnswer? {
-        let clientNonce = DigestAnswer.newClientNonce()
-        guard let use = state.withLock({ $0.next(after: answer, clientNonce) }) else { return nil }
-        var answer = answer
-        (answer.count, answer.clientNonce) = (use.count, use.clientNonce)
-        return answer
-    }
-
-    /// Replaces a nonce with the next one of the server. Nothing changes when it is no longer in force.
-    func replace(_ nonce: [UInt8], with next: [UInt8]) { state.withLock { $0.replace(nonce, with: next) } }
-
-    /// Forgets a nonce that was refused.
-    func forget(_ nonce: [UInt8]) { state.withLock { $0.forget(nonce) } }
-}
-
-/// The state of ``AuthenticationMemory``, as a value.
-struct AuthenticationMemoryState {
     /// The uses of a nonce so far.
     private struct Count {
         let nonce: [UInt8]
@@ -65,81 +21,111 @@ struct AuthenticationMemoryState {
         var uses: UInt32 = 0
     }
 
+    private struct State {
+        /// The folders for which a Basic credential was accepted.
+        var folders: [String] = []
+        /// The challenge whose nonce is in force.
+        var challenge: DigestChallenge?
+        var counts: [Count] = []
+
+        func covers(_ path: String) -> Bool { folders.contains { path.hasPrefix($0) } }
+
+        mutating func forget(_ nonce: [UInt8]) {
+            if challenge?.nonce == nonce { challenge = nil }
+        }
+
+        /// - Parameter uses: The uses of the nonce so far, if they are no longer known.
+        mutating func use(_ challenge: DigestChallenge, _ clientNonce: String, from uses: UInt32 = 0) -> Use? {
+            let index: Int
+            if let known = counts.firstIndex(where: { $0.nonce == challenge.nonce }) {
+                index = known
+            } else {
+                if counts.count >= AuthenticationMemory.maximumNonces { counts.removeFirst() }
+                counts.append(Count(nonce: challenge.nonce, clientNonce: clientNonce, uses: uses))
+                index = counts.count - 1
+            }
+            // The count has eight digits (RFC 7616 section 3.4), and no value may be sent twice.
+            guard counts[index].uses < .max else {
+                forget(challenge.nonce)
+                return nil
+            }
+            counts[index].uses += 1
+            return Use(
+                challenge: challenge,
+                count: counts[index].uses,
+                clientNonce: challenge.isSession ? counts[index].clientNonce : clientNonce
+            )
+        }
+    }
+
     /// The most folders that are kept for Basic.
-    static let maximumFolders = 16
+    private static let maximumFolders = 16
     /// The most nonces whose uses are counted. Concurrent requests may answer as many challenges.
     static let maximumNonces = 64
 
-    private var folders: [String] = []
-    private var challenge: DigestChallenge?
-    private var counts: [Count] = []
+    private let state = Lock(State())
 
-    func covers(_ path: String) -> Bool { folders.contains { path.hasPrefix($0) } }
+    /// Returns whether a Basic credential was accepted for this path.
+    func covers(_ path: String) -> Bool { state.withLock { $0.covers(path) } }
 
-    /// A folder is the path up to its last slash (RFC 7617 section 2.2).
-    mutating func accept(_ path: String) {
-        guard !covers(path), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
+    /// Notes a path for which a Basic credential was accepted: its folder, the path up to its last slash (RFC 7617 section 2.2).
+    func accept(_ path: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
         let folder = String(path[...slash])
-        folders.removeAll { $0.hasPrefix(folder) }
-        if folders.count >= AuthenticationMemoryState.maximumFolders { folders.removeFirst() }
-        folders.append(folder)
+        state.withLock { state in
+            guard !state.covers(path) else { return }
+            state.folders.removeAll { $0.hasPrefix(folder) }
+            if state.folders.count >= AuthenticationMemory.maximumFolders { state.folders.removeFirst() }
+            state.folders.append(folder)
+        }
     }
 
-    mutating func forgetPaths() { folders = [] }
+    /// Forgets the paths of a Basic credential.
+    func forgetPaths() { state.withLock { $0.folders = [] } }
 
-    mutating func next(for path: String, at origin: HTTPDNSClient.Origin, _ clientNonce: String)
-        -> AuthenticationMemory.Use?
-    {
-        guard let challenge, challenge.covers(path, at: origin) else { return nil }
-        return use(challenge, clientNonce)
+    /// Returns the next use of the nonce in force; nil when there is none for this path.
+    func next(for path: String, at origin: HTTPDNSClient.Origin) -> Use? {
+        let clientNonce = DigestAnswer.newClientNonce()
+        return state.withLock { state in
+            guard let challenge = state.challenge, challenge.covers(path, at: origin) else { return nil }
+            return state.use(challenge, clientNonce)
+        }
     }
 
-    mutating func take(_ challenge: DigestChallenge, _ clientNonce: String) -> AuthenticationMemory.Use? {
-        self.challenge = challenge
-        return use(challenge, clientNonce)
+    /// Puts the nonce of a challenge in force, and returns a use of it.
+    func take(_ challenge: DigestChallenge) -> Use? {
+        let clientNonce = DigestAnswer.newClientNonce()
+        return state.withLock { state in
+            state.challenge = challenge
+            return state.use(challenge, clientNonce)
+        }
     }
 
-    mutating func keep(_ challenge: DigestChallenge) { self.challenge = challenge }
+    /// Puts the nonce of a challenge in force, for the requests after one that cannot be sent again.
+    func keep(_ challenge: DigestChallenge) { state.withLock { $0.challenge = challenge } }
 
-    mutating func next(after answer: DigestAnswer, _ clientNonce: String) -> AuthenticationMemory.Use? {
+    /// Returns the answer with another use of its nonce; nil when the nonce cannot be used any more.
+    func next(after answer: DigestAnswer) -> DigestAnswer? {
+        let challenge = answer.challenge
+        let clientNonce = challenge.isSession ? answer.clientNonce : DigestAnswer.newClientNonce()
         // The count of the nonce may have been dropped since, for those of newer ones.
-        use(answer.challenge, answer.challenge.isSession ? answer.clientNonce : clientNonce, from: answer.count)
+        guard let use = state.withLock({ $0.use(challenge, clientNonce, from: answer.count) }) else { return nil }
+        var answer = answer
+        (answer.count, answer.clientNonce) = (use.count, use.clientNonce)
+        return answer
     }
 
-    mutating func replace(_ nonce: [UInt8], with next: [UInt8]) {
-        // The session key belongs to the first nonce.
-        guard let challenge, challenge.nonce == nonce, !challenge.isSession else { return }
-        if let changed = challenge.with(nonce: next) { self.challenge = changed }
-    }
-
-    mutating func forget(_ nonce: [UInt8]) {
-        if challenge?.nonce == nonce { challenge = nil }
-    }
-
-    /// - Parameter uses: The uses of the nonce so far, if they are no longer known.
-    private mutating func use(_ challenge: DigestChallenge, _ clientNonce: String, from uses: UInt32 = 0)
-        -> AuthenticationMemory.Use?
-    {
-        let index: Int
-        if let known = counts.firstIndex(where: { $0.nonce == challenge.nonce }) {
-            index = known
-        } else {
-            if counts.count >= AuthenticationMemoryState.maximumNonces { counts.removeFirst() }
-            counts.append(Count(nonce: challenge.nonce, clientNonce: clientNonce, uses: uses))
-            index = counts.count - 1
+    /// Replaces a nonce with the next one of the server. Nothing changes when it is no longer in force.
+    func replace(_ nonce: [UInt8], with next: [UInt8]) {
+        state.withLock { state in
+            // The session key belongs to the first nonce.
+            guard let challenge = state.challenge, challenge.nonce == nonce, !challenge.isSession else { return }
+            if let changed = challenge.with(nonce: next) { state.challenge = changed }
         }
-        // The count has eight digits (RFC 7616 section 3.4), and no value may be sent twice.
-        guard counts[index].uses < .max else {
-            forget(challenge.nonce)
-            return nil
-        }
-        counts[index].uses += 1
-        return AuthenticationMemory.Use(
-            challenge: challenge,
-            count: counts[index].uses,
-            clientNonce: challenge.isSession ? counts[index].clientNonce : clientNonce
-        )
     }
+
+    /// Forgets a nonce that was refused.
+    func forget(_ nonce: [UInt8]) { state.withLock { $0.forget(nonce) } }
 }
 
 extension DigestChallenge {

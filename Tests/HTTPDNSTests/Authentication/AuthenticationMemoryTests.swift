@@ -33,7 +33,7 @@ struct AuthenticationMemoryTests {
     func droppedCount() throws {
         let memory = AuthenticationMemory()
         let use = try #require(memory.take(try challenge("n")))
-        for number in 0..<AuthenticationMemoryState.maximumNonces { _ = memory.take(try challenge("n\(number)")) }
+        for number in 0..<AuthenticationMemory.maximumNonces { _ = memory.take(try challenge("n\(number)")) }
         let answer = DigestAnswer(
             challenge: use.challenge,
             user: "me",
@@ -84,7 +84,7 @@ struct AuthenticationMemoryTests {
 
     @Test("A Basic credential is remembered for the folder of an accepted path")
     func folders() {
-        var state = AuthenticationMemoryState()
+        let state = AuthenticationMemory()
         #expect(!state.covers("/a/b"))
         state.accept("/a/b")
         #expect(state.covers("/a/c") && state.covers("/a/d/e") && !state.covers("/") && !state.covers("/ab"))
