@@ -36,7 +36,11 @@ extension HTTPDNSClient.Request.Body {
         switch content {
         case .none: return []
         case .bytes(let bytes): return Array(bytes.prefix(limit.bytes))
-        case .pieces(let pieces): return try await PeekedChunks.start(of: pieces, upTo: limit.bytes)
+        case .pieces(let pieces):
+            guard case .stream(_, let chunks) = try await OpenPieces.source(of: pieces, until: nil) else { return [] }
+            var peeked = PeekedChunks(chunks)
+            try await Self.reading { try await peeked.read(upTo: limit.bytes) }
+            return Array(peeked.start.prefix(limit.bytes))
         case .stream(let length, let chunks):
             var peeked: PeekedChunks
             if let known = chunks as? SinglePassChunks<PeekedChunks> {
@@ -48,7 +52,7 @@ extension HTTPDNSClient.Request.Body {
             } else {
                 peeked = PeekedChunks(chunks)
             }
-            try await peeked.read(upTo: limit.bytes)
+            try await Self.reading { try await peeked.read(upTo: limit.bytes) }
             self = replacing(with: peeked, length: length)
             return Array(peeked.start.prefix(limit.bytes))
         }
@@ -73,6 +77,21 @@ extension HTTPDNSClient.Request.Body {
         return bytes
     }
 
+    /// Gives the errors of reading a body their code.
+    private static func reading(_ read: () async throws -> Void) async throws {
+        do {
+            try await read()
+        } catch let fault as FileFault {
+            throw HTTPDNSClientError.unreadable(fault)
+        } catch let error where !(error is HTTPDNSClientError || error is CancellationError) {
+            throw HTTPDNSClientError.requestBody(
+                "the stream of the request's body failed while its start was read",
+                hint: "the stream's error is in underlying",
+                underlying: error
+            )
+        }
+    }
+
     /// Returns the same body with a stream of which the start was read.
     private func replacing(with chunks: PeekedChunks, length: Int64?) -> HTTPDNSClient.Request.Body {
         let pass = SinglePass()
@@ -95,7 +114,7 @@ struct PeekedChunks: AsyncSequence, Sendable {
     /// The bytes that were read.
     private(set) var start: [UInt8] = []
     /// Whether ``start`` is the whole stream.
-    private var isWhole = false
+    private(set) var isWhole = false
     private let rest: StreamReader
 
     init(_ chunks: any AsyncSequence<[UInt8], any Error> & Sendable) { rest = StreamReader(chunks) }
@@ -106,30 +125,13 @@ struct PeekedChunks: AsyncSequence, Sendable {
     /// Reads on until there are `limit` bytes or the stream has ended.
     mutating func read(upTo limit: Int) async throws {
         while !isEnough(for: limit) {
-            do {
-                guard let chunk = try await rest.next() else {
-                    isWhole = true
-                    return
-                }
-                start += chunk
-            } catch let fault as FileFault {
-                throw HTTPDNSClientError.unreadable(fault)
-            } catch let error where !(error is HTTPDNSClientError || error is CancellationError) {
-                throw HTTPDNSClientError.requestBody(
-                    "the stream of the request's body failed while its start was read",
-                    hint: "the stream's error is in underlying",
-                    underlying: error
-                )
+            guard let chunk = try await rest.next() else {
+                isWhole = true
+                return
             }
+            // A stream of one chunk is not copied.
+            if start.isEmpty { start = chunk } else { start += chunk }
         }
-    }
-
-    /// Returns the first bytes of parts in memory and in files.
-    static func start(of pieces: [BodyPart], upTo limit: Int) async throws -> [UInt8] {
-        guard case .stream(_, let chunks) = try await OpenPieces.source(of: pieces, until: nil) else { return [] }
-        var peeked = PeekedChunks(chunks)
-        try await peeked.read(upTo: limit)
-        return Array(peeked.start.prefix(limit))
     }
 
     struct AsyncIterator: AsyncIteratorProtocol {

@@ -86,11 +86,14 @@ extension HTTPDNSClient.Response {
             HTTPDNSClient.Response.Body(.bytes(bytes, SinglePass(), from: self), length: length)
         }
 
-        /// The number of bytes of this body, or of the coded body that it is decoded from; nil when it is not declared.
-        var receivedLength: Int64? { length.received }
-
-        /// Whether the body has ended on the wire, so that reading it does not wait.
-        var hasArrived: Bool { received?.summary != nil }
+        /// Whether the body certainly ends, and is not known to be longer than a limit.
+        func mayBeCollected(upTo limit: HTTPDNSByteCount) -> Bool {
+            // One that has ended on the wire is read without a wait.
+            if received?.summary != nil { return true }
+            // A decoded body ends if the coded body does.
+            guard let length = declaredLength ?? length.received else { return false }
+            return length <= limit.bytes
+        }
 
         /// Returns the same body for the caller of an observed call, which ends with it.
         func watched(by call: ObservedCall) -> HTTPDNSClient.Response.Body {

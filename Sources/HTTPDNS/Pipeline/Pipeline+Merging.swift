@@ -124,13 +124,14 @@ extension Pipeline {
                 return response
             }
             lead.noteHead()
-            switch try await response.body.beginning(upTo: SharedResponse.longestBody) {
-            case .whole(let bytes):
-                lead.end(.shared(SharedResponse(response: response, bytes: bytes)))
-                response.body = response.body.replayed(bytes)
-            case .longer(let rest):
+            var start = PeekedChunks(response.body)
+            try await start.read(upTo: SharedResponse.longestBody.bytes + 1)
+            if start.isWhole {
+                lead.end(.shared(SharedResponse(response: response, bytes: start.start)))
+                response.body = response.body.replayed(start.start)
+            } else {
                 lead.end(.alone(isRemembered: true))
-                response.body = response.body.changed(to: rest, length: response.body.declaredLength)
+                response.body = response.body.changed(to: start, length: response.body.declaredLength)
             }
             return response
         } catch {
