@@ -339,9 +339,9 @@ struct RequestMetricsTests {
             (status.successes, status.failures) = (2, 1)
             status.failure = .init(time: 0, message: "line 1")
         }
-        for _ in 0..<3 { measured.client.pipeline.choice.counting.count(\.fallbacks) }
-        measured.client.pipeline.choice.counting.count(\.fallbacksFailed)
-        for _ in 0..<2 { measured.client.pipeline.choice.counting.count(\.fallbacksShortCircuited) }
+        for _ in 0..<3 { measured.client.pipeline.choice.count(\.fallbacks) }
+        measured.client.pipeline.choice.count(\.fallbacksFailed)
+        for _ in 0..<2 { measured.client.pipeline.choice.count(\.fallbacksShortCircuited) }
         for _ in 0..<2 {
             await measured.export()
             #expect(reloads("succeeded") == 2 && reloads("failed") == 1)

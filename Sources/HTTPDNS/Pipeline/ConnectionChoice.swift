@@ -8,7 +8,7 @@ internal import Synchronization
 
 /// The memory of a client about hosts, for choosing between the given addresses, the system's, and the last one used.
 final class ConnectionChoice: Sendable {
-    let counting = ConnectionCounting()
+    private let counted = Lock(HTTPDNSClient.ConnectionCounters())
     private let time: any TimeSource
     private let breaker = Lock(FallbackBreaker())
     /// Whether any host has fallen back. This is rare, and otherwise no request pays for the check.
@@ -42,15 +42,12 @@ final class ConnectionChoice: Sendable {
         hasFallenBack.store(true, ordering: .relaxed)
     }
 
-    func noteGivenWorked(_ rewritten: HTTPDNSRewriter.RewrittenRequest) { forget(rewritten) }
-
-    func noteSystemFailed(_ rewritten: HTTPDNSRewriter.RewrittenRequest) { forget(rewritten) }
-
     func noteTrialSaidNothing(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         breaker.withLock { $0.trialSaidNothing(HopOrigin(rewritten)) }
     }
 
-    private func forget(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
+    /// Forgets that a host has fallen back: its given addresses worked, or those of the system failed.
+    func forget(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         breaker.withLock { breaker in
             breaker.forget(HopOrigin(rewritten))
             // Under the lock, so that it cannot cross a fallback that has just been noted.
@@ -106,8 +103,14 @@ final class ConnectionChoice: Sendable {
         hold.withLock { $0.forgetAll() }
     }
 
+    // MARK: counting
+
+    func count(_ event: WritableKeyPath<HTTPDNSClient.ConnectionCounters, Int>) {
+        counted.withLock { $0[keyPath: event] += 1 }
+    }
+
     var counters: HTTPDNSClient.ConnectionCounters {
-        var counters = counting.current
+        var counters = counted.withLock { $0 }
         counters.fallenBackHosts = breaker.withLock { $0.count }
         return counters
     }
@@ -153,17 +156,6 @@ extension HTTPDNSClient {
         /// The hosts that take the system path at present.
         public var fallenBackHosts = 0
     }
-}
-
-/// The storage of ``HTTPDNSClient/ConnectionCounters``.
-final class ConnectionCounting: Sendable {
-    private let counters = Lock(HTTPDNSClient.ConnectionCounters())
-
-    func count(_ event: WritableKeyPath<HTTPDNSClient.ConnectionCounters, Int>) {
-        counters.withLock { $0[keyPath: event] += 1 }
-    }
-
-    var current: HTTPDNSClient.ConnectionCounters { counters.withLock { $0 } }
 }
 
 /// The order in which the transport tries the addresses of a resolution, as far as the client's setting applies.

@@ -98,11 +98,11 @@ struct InnerHop {
             (failure, stage, next, rewritten) = (all, .system, .resolveBySystem, given)
         case .system:
             leave(choice)
-            choice.counting.count(\.fallbacksFailed)
+            choice.count(\.fallbacksFailed)
             throw failure?.followed(by: error) ?? error
         case .systemFirst:
             guard mayTryOthers || error.phase == .resolve || error.phase == .policy else { throw error }
-            if error.phase != .policy || !hasOwnLimit { choice.noteSystemFailed(given) }
+            if error.phase != .policy || !hasOwnLimit { choice.forget(given) }
             (failure, stage, next, rewritten) = (error, .givenLast, .transfer, given)
         case .givenLast: throw failure.map { error.followed(by: $0) } ?? error
         }
@@ -111,11 +111,11 @@ struct InnerHop {
     /// Notes that the hop has a response.
     func noteResponse(in choice: ConnectionChoice) {
         switch stage {
-        case .given, .late: if isTrial { choice.noteGivenWorked(given) }
+        case .given, .late: if isTrial { choice.forget(given) }
         case .system:
-            choice.counting.count(\.fallbacks)
+            choice.count(\.fallbacks)
             choice.noteSystemFallback(given)
-        case .systemFirst: choice.counting.count(\.fallbacksShortCircuited)
+        case .systemFirst: choice.count(\.fallbacksShortCircuited)
         case .givenLast: break
         }
     }

@@ -184,7 +184,7 @@ extension Pipeline {
             choice.noteAnswer(from: answer.endpoint, status: status, held: fixed.held, to: rewritten, stay)
         }
         let keptPreviousAddress = fixed.held != nil && fixed.held == answer.endpoint
-        if keptPreviousAddress { choice.counting.count(\.keptPreviousAddress) }
+        if keptPreviousAddress { choice.count(\.keptPreviousAddress) }
         log(answer, rewritten)
         var exchange = HTTPDNSClient.Exchange(
             request: rewritten,
