@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 section 11.3).
@@ -51,7 +52,7 @@ struct AuthenticationChallenge: Hashable, Sendable {
                 scan.skipElement()
                 continue
             }
-            var challenge = AuthenticationChallenge(scheme: scheme.asciiLowercased)
+            var challenge = AuthenticationChallenge(scheme: scheme.lowercasedASCII)
             // `realm=` of a Digest challenge is an empty parameter.
             if challenge.scheme != "digest" { challenge.token68 = scan.token68() }
             if challenge.token68 == nil {
@@ -83,7 +84,7 @@ struct AuthenticationChallenge: Hashable, Sendable {
 
     /// Returns a parameter whose values are words in ASCII, in lower case.
     func word(_ name: String) -> String? {
-        parameters[name].map { String(decoding: $0, as: UTF8.self).asciiLowercased }
+        parameters[name].map { String(decoding: $0, as: UTF8.self).lowercasedASCII }
     }
 }
 
@@ -175,7 +176,7 @@ struct AuthenticationFieldScan {
             }
             skipSpaces()
             if !isAtSeparator { isStrict = false }
-            if parameters.updateValue(value, forKey: name.asciiLowercased) != nil { isStrict = false }
+            if parameters.updateValue(value, forKey: name.lowercasedASCII) != nil { isStrict = false }
             if parameters.count > limit {
                 isUsable = false
                 parameters.removeAll()
@@ -232,15 +233,5 @@ struct AuthenticationFieldScan {
             true
         default: false
         }
-    }
-}
-
-extension String {
-    /// The text with ASCII letters in lower case. Scheme and parameter names are compared without case.
-    var asciiLowercased: String {
-        String(
-            decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 },
-            as: UTF8.self
-        )
     }
 }

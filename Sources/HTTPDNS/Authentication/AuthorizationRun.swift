@@ -173,7 +173,7 @@ struct DigestRun: AuthorizationRun {
     mutating func accept(_ information: [String: [UInt8]]) throws {
         guard let answer = last?.answer else { return }
         func word(_ name: String) -> String? {
-            information[name].map { String(decoding: $0, as: UTF8.self).asciiLowercased }
+            information[name].map { String(decoding: $0, as: UTF8.self).lowercasedASCII }
         }
         if let proof = word("rspauth"), word("qop") ?? "auth" == "auth",
             let expected = answer.expectedServerProof, proof != expected

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// The answer to a Digest challenge for one request (RFC 7616 section 3.4, RFC 2069 for a challenge without `qop`).
 struct DigestAnswer: Sendable {
     let challenge: DigestChallenge
@@ -68,8 +70,9 @@ struct DigestAnswer: Sendable {
             let userHash = hash(Array("\(user):".utf8) + challenge.realm)
             value += "username=\"\(userHash)\", userhash=true".utf8
         } else if challenge.isInUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) {
-            // A quoted string has no encoding (RFC 7616 section 3.4, RFC 8187 section 3.2).
-            value += "username*=UTF-8''\(DigestAnswer.percentEncoded(user))".utf8
+            // A quoted string has no encoding (RFC 7616 section 3.4). All bytes but those of `attr-char` are encoded (RFC 8187
+            // section 3.2.1).
+            value += "username*=UTF-8''\(PercentCoding.encoded(user.utf8, keeping: "!#$&+-.^_`|~"))".utf8
         } else {
             // Servers that do not announce UTF-8 know no other form, and compare bytes.
             value += "username=".utf8 + quoted(Array(user.utf8))
@@ -94,27 +97,6 @@ struct DigestAnswer: Sendable {
             quoted.append(byte)
         }
         return quoted + [UInt8(ascii: "\"")]
-    }
-
-    /// Returns the text of an extended parameter: all bytes but those of `attr-char` are encoded (RFC 8187 section
-    /// 3.2.1).
-    private static func percentEncoded(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            let isPlain =
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"):
-                    true
-                default: "!#$&+-.^_`|~".utf8.contains(byte)
-                }
-            if isPlain {
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                encoded += "%" + [byte].hexadecimal.uppercased()
-            }
-        }
-        return encoded
     }
 
     /// Returns a nonce of the client: 128 random bits.

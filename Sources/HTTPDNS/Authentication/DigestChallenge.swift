@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// A challenge of the Digest scheme that this client can answer (RFC 7616 section 3.3).
 struct DigestChallenge: Hashable, Sendable {
     /// The protection of a message.
@@ -46,7 +48,7 @@ struct DigestChallenge: Hashable, Sendable {
         self.nonce = nonce
         opaque = parameters["opaque"]
         algorithm = parameters["algorithm"].map { String(decoding: $0, as: UTF8.self) }
-        switch (algorithm ?? "MD5").asciiLowercased {
+        switch (algorithm ?? "MD5").lowercasedASCII {
         case "md5": (function, isSession) = (.md5, false)
         case "md5-sess": (function, isSession) = (.md5, true)
         case "sha-256": (function, isSession) = (.sha256, false)

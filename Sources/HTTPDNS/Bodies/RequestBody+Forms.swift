@@ -6,30 +6,9 @@ extension HTTPDNSClient.Request.Body {
     /// fields keep their order, and a name may occur more than once. It sets the content type, unless the request has
     /// one.
     public static func form(_ fields: KeyValuePairs<String, String>) -> HTTPDNSClient.Request.Body {
-        var bytes: [UInt8] = []
-        for (name, value) in fields {
-            if !bytes.isEmpty { bytes.append(UInt8(ascii: "&")) }
-            appendFormText(name, to: &bytes)
-            bytes.append(UInt8(ascii: "="))
-            appendFormText(value, to: &bytes)
-        }
-        return HTTPDNSClient.Request.Body(.bytes(bytes), contentType: "application/x-www-form-urlencoded")
-    }
-
-    private static func appendFormText(_ text: String, to bytes: inout [UInt8]) {
-        let digits = Array("0123456789ABCDEF".utf8)
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"):
-                bytes.append(byte)
-            case UInt8(ascii: " "):
-                bytes.append(UInt8(ascii: "+"))
-            default:
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
+        var parameters = HTTPDNSClient.Parameters()
+        for (name, value) in fields { parameters.append(name, .init(value)) }
+        return form(parameters: parameters)
     }
 
     /// A part of a multipart form.

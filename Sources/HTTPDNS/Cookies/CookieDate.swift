@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// The date of an `Expires` attribute, read as RFC 6265bis section 5.1.1 demands.
 ///
 /// The algorithm takes nearly any order and separator: the first token of each kind counts.
@@ -95,9 +97,4 @@ enum CookieDate {
         // 719,468 days are between 0000-03-01 and 1970-01-01.
         return Int64(era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468)
     }
-}
-
-extension UInt8 {
-    /// The letter in lower case, and every other byte unchanged.
-    var lowercasedASCII: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// A `Set-Cookie` field, split into its parts (RFC 6265bis section 5.6). It is bytes, since servers send any.
 ///
 /// Whether the cookie is accepted depends on its URL and on other cookies: ``CookieStore`` decides that.
@@ -69,15 +71,8 @@ struct SetCookie: Sendable, Hashable {
 
     /// Splits at the first equal sign, and removes spaces and tabs around both parts.
     private static func pair(_ text: [UInt8]) -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>?) {
-        guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return (trimmed(text[...]), nil) }
-        return (trimmed(text[..<equals]), trimmed(text[(equals + 1)...]))
-    }
-
-    private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-        let start = text.drop(while: isSpace)
-        guard let last = start.lastIndex(where: { !isSpace($0) }) else { return [] }
-        return start[...last]
+        guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return (text.trimmed, nil) }
+        return (text[..<equals].trimmed, text[(equals + 1)...].trimmed)
     }
 
     /// Returns the seconds of a `Max-Age`, at most those that Int64 holds; nil for a value that is ignored.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 extension StoredCookie {
     /// Creates a cookie by the storage model of RFC 6265bis section 5.7, as far as no other cookie matters.
     init(

@@ -203,11 +203,16 @@ extension HTTPDNSClient.Proxy.Credential {
     /// Parses `user[:password]`, percent-encoded.
     fileprivate init(_ text: Substring, _ kind: HTTPDNSClient.Proxy.Kind) throws(HTTPDNSClientError) {
         let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
-        guard let user = PercentEncoding.decoded(text[..<(colon ?? text.endIndex)]),
-            let password = PercentEncoding.decoded(colon.map { text[text.utf8.index(after: $0)...] } ?? "")
+        guard let user = Self.decoded(text[..<(colon ?? text.endIndex)]),
+            let password = Self.decoded(colon.map { text[text.utf8.index(after: $0)...] } ?? "")
         else { throw .configuration("user or password is not UTF-8, or has a control character") }
         self.init(user: user, password: password.isEmpty ? nil : .text(password))
         try check(for: kind)
+    }
+
+    private static func decoded(_ text: Substring) -> String? {
+        let bytes = PercentCoding.decoded(text.utf8)
+        return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f } ? String(validating: bytes, as: UTF8.self) : nil
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` for a user that cannot be sent.
@@ -221,39 +226,6 @@ extension HTTPDNSClient.Proxy.Credential {
         }
         guard !kind.isHTTP || scheme == .digest || !user.utf8.contains(UInt8(ascii: ":")) else {
             throw .configuration("the user has a colon, which ends the user in a Basic credential (RFC 7617)")
-        }
-    }
-}
-
-/// Texts with `%41` for a byte (RFC 3986 section 2.1).
-private enum PercentEncoding {
-    /// Decodes a text; nil when the result is not UTF-8 or has a control character. A percent sign without two digits
-    /// is kept.
-    static func decoded(_ text: Substring) -> String? {
-        let octets = Array(text.utf8)
-        var result: [UInt8] = []
-        var index = 0
-        while index < octets.count {
-            if octets[index] == UInt8(ascii: "%"), index + 2 < octets.count,
-                let high = digit(octets[index + 1]), let low = digit(octets[index + 2])
-            {
-                result.append(high << 4 | low)
-                index += 3
-            } else {
-                result.append(octets[index])
-                index += 1
-            }
-        }
-        guard result.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else { return nil }
-        return String(validating: result, as: UTF8.self)
-    }
-
-    private static func digit(_ octet: UInt8) -> UInt8? {
-        switch octet {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): octet - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): octet - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): octet - UInt8(ascii: "A") + 10
-        default: nil
         }
     }
 }

@@ -348,35 +348,18 @@ package enum FormItems {
     }
 
     package static func items(of text: String) -> [Item] {
-        text.split(separator: "&").map { item in
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return Item(name: decoded(parts[0]), value: parts.count > 1 ? decoded(parts[1]) : "")
-        }
+        text.split(separator: "&").map(item)
+    }
+
+    package static func item(_ text: Substring) -> Item {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return Item(name: decoded(parts[0]), value: parts.count > 1 ? decoded(parts[1]) : "")
     }
 
     /// Returns a name or a value without its percent-encoding. A percent sign without two digits stays.
-    package static func decoded(_ text: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "+") {
-                bytes.append(UInt8(ascii: " "))
-            } else if byte == UInt8(ascii: "%"), let value = hexadecimal(rest.prefix(2)) {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Returns the value of two digits; nil for other text, as in `%` at the end. A sign is no digit.
-    private static func hexadecimal(_ digits: Substring.UTF8View) -> UInt8? {
-        guard digits.count == 2, digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else {
-            return nil
-        }
-        return UInt8(Substring(digits), radix: 16)
+    static func decoded(_ text: Substring) -> String {
+        let spaced = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+        return String(decoding: PercentCoding.decoded(spaced), as: UTF8.self)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
 package import HTTPTypes
 
 /// The directives of the `Cache-Control` fields of a message (RFC 9111 section 5.2).
@@ -162,7 +163,7 @@ package struct ListElements: Sequence {
         var (isQuoted, isEscaped) = (false, false)
         for byte in field.utf8 {
             if byte == UInt8(ascii: ","), !isQuoted {
-                elements.append(Self.trimmed(current))
+                elements.append(String(decoding: current.trimmed, as: UTF8.self))
                 current = []
                 continue
             }
@@ -175,16 +176,9 @@ package struct ListElements: Sequence {
             }
             current.append(byte)
         }
-        elements.append(Self.trimmed(current))
+        elements.append(String(decoding: current.trimmed, as: UTF8.self))
         self.elements = elements.filter { !$0.isEmpty }
     }
 
     package func makeIterator() -> Array<String>.Iterator { elements.makeIterator() }
-
-    private static func trimmed(_ bytes: [UInt8]) -> String {
-        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        var rest = bytes.drop(while: isBlank)
-        while let last = rest.last, isBlank(last) { rest.removeLast() }
-        return String(decoding: rest, as: UTF8.self)
-    }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 extension HTTPDNSClient {
     /// Names and values for a query or a form, which may be nested. They keep their order.
     ///
@@ -167,19 +169,8 @@ extension HTTPDNSClient.Parameters {
         }()
 
         fileprivate func escaped(_ text: String) -> String {
-            let digits = Array("0123456789ABCDEF".utf8)
-            var bytes: [UInt8] = []
-            for byte in text.utf8 {
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                    bytes.append(byte)
-                case UInt8(ascii: " ") where isForm: bytes.append(UInt8(ascii: "+"))
-                case UInt8(ascii: "*") where isForm, UInt8(ascii: "~") where !isForm: bytes.append(byte)
-                default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-                }
-            }
-            return String(decoding: bytes, as: UTF8.self)
+            let encoded = PercentCoding.encoded(text.utf8, keeping: isForm ? "-._* " : "-._~")
+            return isForm ? String(encoded.map { $0 == " " ? "+" : $0 }) : encoded
         }
     }
 }

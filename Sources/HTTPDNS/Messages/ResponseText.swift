@@ -111,7 +111,7 @@ struct MediaTypeText: Hashable, Sendable {
     let charset: String?
 
     init(_ value: String) {
-        essence = String(value.prefix { $0 != ";" }).trimmed.lowercased()
+        essence = value.prefix { $0 != ";" }.trimmed.lowercased()
         var rest = value.drop { $0 != ";" }
         var charset: String?
         while charset == nil, !rest.isEmpty {
@@ -127,11 +127,11 @@ struct MediaTypeText: Hashable, Sendable {
                         text.append(character == "\\" ? rest.popFirst() ?? "\\" : character)
                     }
                 } else {
-                    text = String(rest.prefix { $0 != ";" }).trimmed
+                    text = rest.prefix { $0 != ";" }.trimmed
                 }
             }
             rest = rest.drop { $0 != ";" }
-            if String(name).trimmed.lowercased() == "charset", !text.isEmpty { charset = text }
+            if name.trimmed.lowercased() == "charset", !text.isEmpty { charset = text }
         }
         self.charset = charset
     }
@@ -147,15 +147,5 @@ struct MediaTypeText: Hashable, Sendable {
     private func parts(of essence: String) -> (type: Substring, subtype: Substring)? {
         let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
         return parts.count == 2 && !parts[0].isEmpty && !parts[1].isEmpty ? (parts[0], parts[1]) : nil
-    }
-}
-
-extension String {
-    /// The text without spaces and tabs at its ends.
-    fileprivate var trimmed: String {
-        var text = self[...]
-        while text.first == " " || text.first == "\t" { text.removeFirst() }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return String(text)
     }
 }

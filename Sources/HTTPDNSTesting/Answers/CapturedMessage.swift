@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// A captured HTTP response: a status line, header fields, an empty line and a body (RFC 9112).
@@ -36,7 +37,7 @@ struct CapturedMessage: Hashable, Sendable {
         if let coding = fields[.transferEncoding]?.split(separator: ",").last {
             guard coding.trimmed.lowercased() == "chunked" else {
                 throw lines.error(
-                    "the transfer coding \"\(String(coding.trimmed))\" is not supported; it is not chunked"
+                    "the transfer coding \"\(coding.trimmed)\" is not supported; it is not chunked"
                 )
             }
             body = lines.beginsWithChunk ? try Self.chunked(&lines) : lines.rest
@@ -160,7 +161,7 @@ struct MessageLines {
         guard let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self)) else {
             throw error("the text before the colon is no name of a header field")
         }
-        let value = line[(colon + 1)...].trimming { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        let value = line[(colon + 1)...].trimmed
         guard value.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == UInt8(ascii: "\t") }) else {
             throw error("the value of \(name) contains a control character")
         }
@@ -175,14 +176,12 @@ struct MessageLines {
 
     /// Returns the size in the line of a chunk, whose extensions are ignored; nil for another line.
     static func chunkSize(_ line: ArraySlice<UInt8>) -> Int? {
-        let digits = line.prefix { $0 != UInt8(ascii: ";") }.trimming {
-            $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t")
-        }
+        let digits = line.prefix { $0 != UInt8(ascii: ";") }.trimmed
         // Fifteen digits are below the limit of Int.
         guard !digits.isEmpty, digits.count <= 15 else { return nil }
         var size = 0
         for byte in digits {
-            guard let digit = PercentEncoding.digit(byte) else { return nil }
+            guard let digit = PercentCoding.digit(byte) else { return nil }
             size = size << 4 | Int(digit)
         }
         return size
@@ -191,24 +190,6 @@ struct MessageLines {
     /// Returns an error about the last line.
     func error(_ message: String) -> HTTPDNSStubs.AnswerError {
         HTTPDNSStubs.AnswerError(code, message, file: file, line: max(1, number))
-    }
-}
-
-extension ArraySlice<UInt8> {
-    /// Returns the bytes between the first and the last one that are not white space.
-    fileprivate func trimming(_ isSpace: (UInt8) -> Bool) -> ArraySlice<UInt8> {
-        var bytes = drop(while: isSpace)
-        while let last = bytes.last, isSpace(last) { bytes.removeLast() }
-        return bytes
-    }
-}
-
-extension Substring {
-    /// The text without spaces and tabs around it.
-    fileprivate var trimmed: Substring {
-        var text = drop { $0 == " " || $0 == "\t" }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return text
     }
 }
 

@@ -3,6 +3,7 @@
 
 internal import Glibc
 internal import HTTPDNS
+internal import HTTPDNSPrimitives
 
 /// A folder whose files answer requests, and the rules that keep requests inside it.
 struct ServedFolder: Sendable {
@@ -69,7 +70,7 @@ struct ServedFolder: Sendable {
             rest = rest.dropFirst(slashes.count).drop { !ends.contains($0) }
         }
         let path = rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        return path.split(separator: UInt8(ascii: "/")).map { PercentEncoding.decoded($0) }
+        return path.split(separator: UInt8(ascii: "/")).map { PercentCoding.decoded($0) }
     }
 
     private static func resolved(_ path: String) -> String? {
@@ -81,33 +82,5 @@ struct ServedFolder: Sendable {
     private static func kind(of path: String) -> mode_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
-    }
-}
-
-/// The percent-encoding of URLs (RFC 3986 section 2.1).
-enum PercentEncoding {
-    /// Returns the bytes that a text stands for. A percent sign without two digits stays.
-    static func decoded(_ text: some Sequence<UInt8>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = Array(text)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let high = digit(rest.first), let low = digit(rest.dropFirst().first) {
-                bytes.append(high << 4 | low)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return bytes
-    }
-
-    /// Returns the value of a hexadecimal digit; nil for any other byte.
-    static func digit(_ byte: UInt8?) -> UInt8? {
-        switch byte {
-        case .some(let byte) where UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte: byte - UInt8(ascii: "0")
-        case .some(let byte) where UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20:
-            (byte | 0x20) - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

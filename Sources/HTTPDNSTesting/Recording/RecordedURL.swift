@@ -12,7 +12,7 @@ enum RecordedURL {
         let whole = url.prefix { $0 != "#" }
         guard let mark = whole.firstIndex(of: "?") else { return URLText.withoutUserInformation(String(whole)) }
         let items = whole[whole.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
-        let kept = items.filter { !names.contains(pair($0).name.lowercased()) }
+        let kept = items.filter { !names.contains(FormItems.item($0).name.lowercased()) }
         let start = URLText.withoutUserInformation(String(whole[..<mark]))
         // A query that was empty stays; one of which nothing is left goes.
         return kept.isEmpty ? start : "\(start)?\(kept.joined(separator: "&"))"
@@ -21,16 +21,6 @@ enum RecordedURL {
     /// Returns the query items of a URL, without percent-encoding.
     static func items(of url: String) -> [HTTPArchive.Pair] {
         guard let mark = url.firstIndex(of: "?") else { return [] }
-        return url[url.index(after: mark)...].split(separator: "&").map(pair)
-    }
-
-    private static func pair(_ item: Substring) -> HTTPArchive.Pair {
-        let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        return HTTPArchive.Pair(decoded(parts[0]), parts.count > 1 ? decoded(parts[1]) : "")
-    }
-
-    private static func decoded(_ text: Substring) -> String {
-        let bytes = PercentEncoding.decoded(text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
-        return String(decoding: bytes, as: UTF8.self)
+        return FormItems.items(of: String(url[url.index(after: mark)...])).map { HTTPArchive.Pair($0.name, $0.value) }
     }
 }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+extension UInt8 {
+    /// The letter in lower case, and every other byte unchanged.
+    package var lowercasedASCII: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+}
+
+extension StringProtocol {
+    /// The text with ASCII letters in lower case.
+    package var lowercasedASCII: String { String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self) }
+
+    /// The text without spaces and tabs at its ends.
+    package var trimmed: String { String(decoding: utf8.trimmed, as: UTF8.self) }
+}
+
+extension BidirectionalCollection<UInt8> {
+    /// The bytes without spaces and tabs at their ends.
+    package var trimmed: SubSequence {
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let start = drop(while: isBlank)
+        guard let last = start.lastIndex(where: { !isBlank($0) }) else { return self[endIndex...] }
+        return start[...last]
+    }
+}
