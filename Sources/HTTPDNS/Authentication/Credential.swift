@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 public import HTTPDNSCore
+public import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension HTTPDNSClient {
@@ -14,9 +15,7 @@ extension HTTPDNSClient {
     /// A client answers the challenge of a 401 response with the credential of the response's origin, and sends the
     /// request again. Only the scheme of the credential is answered: a server cannot ask for a weaker one. No other origin
     /// gets anything of it, also after a redirect. No text of this value contains the user, the password or a token.
-    public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-        CustomReflectable
-    {
+    public struct Credential: Hashable, Sendable, HTTPDNSRedacted {
         enum Content: Hashable {
             case off
             case basic(Login, isPreemptive: Bool)
@@ -104,10 +103,6 @@ extension HTTPDNSClient {
             case .bearer, .fixedToken: "bearer"
             }
         }
-        /// The same text as ``description``.
-        public var debugDescription: String { description }
-        /// An empty mirror.
-        public var customMirror: Mirror { Mirror(self, children: []) }
 
         var isOff: Bool { content == .off }
 
@@ -133,7 +128,7 @@ extension HTTPDNSClient {
 
 extension HTTPDNSClient.Credential {
     /// A token for the Bearer scheme. Its text appears in no description and no error.
-    public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public struct Token: Hashable, Sendable, HTTPDNSRedacted {
         let text: String
         let lifetime: Duration?
 
@@ -150,10 +145,6 @@ extension HTTPDNSClient.Credential {
 
         /// A constant text without the token.
         public var description: String { "a token" }
-        /// The same text as ``description``.
-        public var debugDescription: String { description }
-        /// An empty mirror.
-        public var customMirror: Mirror { Mirror(self, children: []) }
 
         /// Whether the text can be sent. RFC 6750 section 2.1 allows fewer characters, but servers issue others.
         static func isSendable(_ text: String) -> Bool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSPrimitives
+public import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
     /// A cookie of a ``CookieJar`` (RFC 6265bis section 5.7). It is a copy: a change of the jar does not change it.
@@ -22,48 +22,36 @@ extension HTTPDNSClient {
         }
 
         /// The name; empty for a cookie without one. Bytes that are not UTF-8 are replaced by U+FFFD.
-        public let name: String
+        public var name: String { String(decoding: stored.key.name, as: UTF8.self) }
         /// The value. It is often a credential: no description of the cookie contains it. Bytes that are not UTF-8 are
         /// replaced by U+FFFD.
-        public let value: String
+        public var value: String { String(decoding: stored.value, as: UTF8.self) }
         /// The host, or the domain for whose hosts the cookie is: a name in lower-case A-labels, or an address.
-        public let domain: String
+        public var domain: String { stored.key.domain }
         /// Whether the cookie is sent to ``domain`` alone, and not to the names below it.
-        public let isHostOnly: Bool
+        public var isHostOnly: Bool { stored.key.isHostOnly }
         /// The path that the paths of requests must match.
-        public let path: String
+        public var path: String { String(decoding: stored.key.path, as: UTF8.self) }
         /// The time of expiry, in milliseconds since 1970-01-01 00:00 UTC; nil for a session cookie.
-        public let expiry: Int64?
+        public var expiry: Int64? { stored.expiry }
         /// Whether the cookie is sent over https only.
-        public let isSecure: Bool
+        public var isSecure: Bool { stored.isSecure }
         /// Whether the server wants the cookie hidden from scripts. The client has none, so this is only stored.
-        public let isHTTPOnly: Bool
+        public var isHTTPOnly: Bool { stored.isHTTPOnly }
         /// The rule for redirects that cross sites.
-        public let sameSite: SameSite
+        public var sameSite: SameSite { stored.sameSite }
         /// The time at which a cookie of this name, domain and path was first stored, in milliseconds since 1970-01-01
         /// 00:00 UTC.
-        public let creation: Int64
+        public var creation: Int64 { stored.creation }
 
         /// The cookie as the jar has it.
         let stored: StoredCookie
 
-        init(_ stored: StoredCookie) {
-            self.stored = stored
-            name = String(decoding: stored.key.name, as: UTF8.self)
-            value = String(decoding: stored.value, as: UTF8.self)
-            domain = stored.key.domain
-            isHostOnly = stored.key.isHostOnly
-            path = String(decoding: stored.key.path, as: UTF8.self)
-            expiry = stored.expiry
-            isSecure = stored.isSecure
-            isHTTPOnly = stored.isHTTPOnly
-            sameSite = stored.sameSite
-            creation = stored.creation
-        }
+        init(_ stored: StoredCookie) { self.stored = stored }
     }
 }
 
-extension HTTPDNSClient.Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.Cookie: HTTPDNSRedacted {
     /// The name, domain, path and attributes, without the value.
     public var description: String {
         var text = "\(name.isEmpty ? "(no name)" : name.escaped(limit: 80)), \(isHostOnly ? "" : "*.")\(domain)"
@@ -73,8 +61,4 @@ extension HTTPDNSClient.Cookie: CustomStringConvertible, CustomDebugStringConver
         if sameSite != .unspecified { text += ", same-site \(sameSite)" }
         return text + (expiry == nil ? ", session" : "")
     }
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-    /// An empty mirror.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

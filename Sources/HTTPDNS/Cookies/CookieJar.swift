@@ -3,7 +3,7 @@
 
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+public import HTTPDNSPrimitives
 internal import HTTPTypes
 public import Logging
 
@@ -287,14 +287,10 @@ extension HTTPDNSClient {
     }
 }
 
-extension HTTPDNSClient.CookieJar: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.CookieJar: HTTPDNSRedacted {
     /// The number of cookies and the path of the file.
     public var description: String {
         let status = status
         return "\(status.cookies) cookies" + (status.file.map { ", file \($0.escaped(limit: 200))" } ?? "")
     }
-    /// The same text as ``description``.
-    public var debugDescription: String { description }
-    /// An empty mirror: cookies are secrets.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -3,13 +3,13 @@
 
 public import HTTPDNSCore
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+public import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
     /// A proxy that requests go through.
     ///
     /// Its printed and dumped form is its kind, host and port; no text contains the credential.
-    public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public struct Proxy: Hashable, Sendable, HTTPDNSRedacted {
         /// The protocol spoken with the proxy.
         public var kind: HTTPDNSClient.Proxy.Kind
         /// The name or address of the proxy. A name is resolved by the mappings, if they have addresses for it,
@@ -48,10 +48,6 @@ extension HTTPDNSClient {
             case .address(let address): "\(kind)://\(address.bracketed):\(port)"
             }
         }
-        /// The same text as ``description``.
-        public var debugDescription: String { description }
-        /// An empty mirror.
-        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }
 
@@ -60,9 +56,7 @@ extension HTTPDNSClient.Proxy {
     /// SOCKS 4.
     ///
     /// The password is read for each request, so that the next connection uses a changed one.
-    public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-        CustomReflectable
-    {
+    public struct Credential: Hashable, Sendable, HTTPDNSRedacted {
         /// The scheme that proves the credential to an HTTP proxy.
         public struct Scheme: Hashable, Sendable, CustomStringConvertible {
             /// The value in the configuration file.
@@ -107,10 +101,6 @@ extension HTTPDNSClient.Proxy {
 
         /// A constant text without the credential.
         public var description: String { "a proxy credential" }
-        /// The same text as ``description``.
-        public var debugDescription: String { description }
-        /// An empty mirror.
-        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }
 

@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 public import HTTPDNS
+public import HTTPDNSPrimitives
 
 extension HTTPDNSStubs {
     /// A record of one request that arrived at the stubs: one hop of a call.
-    public struct ReceivedRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public struct ReceivedRequest: Sendable, HTTPDNSRedacted {
         /// The treatment of a request.
         public struct Outcome: Hashable, Sendable, CustomStringConvertible {
             /// A short text: `answered`, `failed`, `sent` or `custom`.
@@ -45,10 +46,6 @@ extension HTTPDNSStubs {
         public var description: String {
             "\(method.rawValue) \(urlForErrors): \(stub.map { "answered by \($0)" } ?? outcome.description)"
         }
-        /// The same text as ``description``.
-        public var debugDescription: String { description }
-        /// An empty mirror.
-        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     /// The requests that arrived in the present scope, in the order of their arrival: the last 9,000 to 10,000 of them,
