@@ -38,42 +38,15 @@ extension HTTPDNSRewriter {
             )
         }
         if let route = rewritten.resolution.route {
-            resolution = try limited(resolution, inPlaceOfProvidersOf: route, url.host, by: rewritten.content.issuer)
+            // Otherwise an attacker could give the providers an address that refuses connections, and the system one inside the
+            // network.
+            resolution = resolution.inPlaceOfProviders(of: route)
+            let subject = "the addresses that the system resolver has"
+            try applyPolicy(to: &resolution, from: .system, of: rewritten.content.issuer, url.host, subject)
         }
         let bySystem = replacing(resolution, in: rewritten, for: request)
         guard let scope = constraints.redirectedFrom else { return bySystem }
         return try keptOutside(bySystem, for: request, redirectedFrom: scope)
-    }
-
-    /// Returns the system's answer without the addresses that it must not have as a substitute for a route's providers.
-    /// Otherwise an attacker could give the providers an address that refuses connections, and the system one inside
-    /// the network.
-    /// - Parameter issuer: The client whose route it is.
-    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left.
-    private func limited(
-        _ resolution: HTTPDNSResolver.Resolution,
-        inPlaceOfProvidersOf route: HTTPDNSRoute,
-        _ host: HTTPDNSHost,
-        by issuer: TagIssuer
-    ) throws(HTTPDNSClientError) -> HTTPDNSResolver.Resolution {
-        var limited = resolution.inPlaceOfProviders(of: route)
-        let scope = issuer.providerScope(of: limited)
-        let policy = resolver.policy
-        // Addresses that the issuer's route allows are allowed there alone.
-        let ownRoute = self.route(for: host)
-        var refusals: [String] = []
-        let endpoints = limited.endpoints
-        let allowed = endpoints.filter { endpoint in
-            let refusal = policy.refusal(of: endpoint.address, from: .system, providerScope: scope, route: ownRoute)
-            if let refusal { refusals.append(refusal) }
-            return refusal == nil
-        }
-        guard let first = refusals.first else { return limited }
-        guard !allowed.isEmpty else {
-            throw .allRefused("the addresses that the system resolver has", of: host, first)
-        }
-        limited.endpoints = allowed
-        return limited
     }
 
     /// Returns the hop with the last request's address before its own addresses. Nil when the policy now refuses that
@@ -95,13 +68,14 @@ extension HTTPDNSRewriter {
     func replacing(
         _ resolution: HTTPDNSResolver.Resolution,
         in rewritten: HTTPDNSRewriter.RewrittenRequest,
-        for request: HTTPDNSClient.Request
+        for request: HTTPDNSClient.Request,
+        at url: HTTPDNSRewriter.CanonicalURL? = nil
     ) -> HTTPDNSRewriter.RewrittenRequest {
         let content = rewritten.content
         return HTTPDNSRewriter.RewrittenRequest(
             content: HTTPDNSRewriter.RewrittenRequest.Content(
                 request,
-                url: content.url,
+                url: url ?? content.url,
                 resolution: resolution,
                 issuer: content.issuer,
                 tagExpiry: content.tagExpiry

@@ -222,16 +222,11 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
             content.addresses == request.options.addresses, content.families == request.options.families, tag.isValid
         else { return nil }
         var resolution = content.resolution
-        if content.issuer !== issuer { try applyPolicy(to: &resolution, issuer: content.issuer, host: url.host) }
-        return HTTPDNSRewriter.RewrittenRequest(
-            content: HTTPDNSRewriter.RewrittenRequest.Content(
-                request,
-                url: url,
-                resolution: resolution,
-                issuer: content.issuer,
-                tagExpiry: content.tagExpiry
-            )
-        )
+        if content.issuer !== issuer {
+            let subject = "the addresses that another client gave"
+            try applyPolicy(to: &resolution, from: resolution.source, of: content.issuer, url.host, subject)
+        }
+        return replacing(resolution, in: carried, for: request, at: url)
     }
 
     private func isOff(_ host: HTTPDNSHost) -> Bool {
@@ -256,25 +251,23 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         return resolver.route(for: name)
     }
 
-    private func applyPolicy(
+    /// Removes the addresses that the policy of this client refuses.
+    /// - Parameters:
+    ///   - issuer: The client that has resolved the host. Addresses that its route allows are allowed there alone.
+    ///   - subject: The addresses, in the words of the error.
+    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left.
+    func applyPolicy(
         to resolution: inout HTTPDNSResolver.Resolution,
-        issuer: TagIssuer,
-        host: HTTPDNSHost
+        from source: HTTPDNSResolver.Resolution.Source,
+        of issuer: TagIssuer,
+        _ host: HTTPDNSHost,
+        _ subject: String
     ) throws(HTTPDNSClientError) {
-        let scope = issuer.providerScope(of: resolution)
-        let source = resolution.source
-        let policy = resolver.policy
-        let route = route(for: host)
-        var refusal: String?
-        let allowed = resolution.endpoints.filter { endpoint in
-            let reason = policy.refusal(of: endpoint.address, from: source, providerScope: scope, route: route)
-            refusal = refusal ?? reason
-            return reason == nil
+        let (policy, scope, route) = (resolver.policy, issuer.providerScope(of: resolution), route(for: host))
+        let refusal = resolution.removeEndpoints { address in
+            policy.refusal(of: address, from: source, providerScope: scope, route: route)
         }
-        guard let refusal else { return }
-        resolution.endpoints = allowed
-        guard allowed.isEmpty else { return }
-        throw .allRefused("the addresses that another client gave", of: host, refusal)
+        if let refusal, resolution.endpoints.isEmpty { throw .allRefused(subject, of: host, refusal) }
     }
 
     private func log(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
@@ -303,15 +296,11 @@ extension HTTPDNSRewriter {
         redirectedFrom scope: HTTPDNSAddressPolicy.Scope
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         var resolution = rewritten.resolution
-        var refused: HTTPDNSAddress?
-        let endpoints = resolution.endpoints
-        let left = endpoints.filter { endpoint in
-            if mayBeReached(endpoint.address, as: resolution, redirectedFrom: scope) { return true }
-            refused = refused ?? endpoint.address
-            return false
+        let refused = resolution.removeEndpoints { address in
+            mayBeReached(address, as: rewritten.resolution, redirectedFrom: scope) ? nil : address
         }
         guard let refused else { return rewritten }
-        guard !left.isEmpty else {
+        guard !resolution.endpoints.isEmpty else {
             throw .redirectInside(
                 refused,
                 HTTPDNSAddressPolicy.Scope(of: refused).description,
@@ -319,7 +308,6 @@ extension HTTPDNSRewriter {
                 host: rewritten.content.url.host.description
             )
         }
-        resolution.endpoints = left
         return replacing(resolution, in: rewritten, for: request)
     }
 
@@ -349,6 +337,20 @@ extension HTTPDNSRewriter {
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         try RequestCheck.check(request, at: url)
         return finish(request, url, HTTPDNSResolver.Resolution(endpoints: [], source: source))
+    }
+}
+
+extension HTTPDNSResolver.Resolution {
+    /// Removes the addresses for which there is a refusal, and returns the first refusal.
+    fileprivate mutating func removeEndpoints<Refusal>(_ refusal: (HTTPDNSAddress) -> Refusal?) -> Refusal? {
+        var first: Refusal?
+        let left = endpoints.filter { endpoint in
+            let refusal = refusal(endpoint.address)
+            first = first ?? refusal
+            return refusal == nil
+        }
+        if first != nil { endpoints = left }
+        return first
     }
 }
 
