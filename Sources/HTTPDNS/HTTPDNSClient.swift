@@ -318,7 +318,7 @@ public final class HTTPDNSClient: Sendable {
         let clock = SystemTimeSource()
         let deadline = clock.now() + duration
         if duration > .zero { await pipeline.gate.awaitEmpty(until: deadline, on: clock) }
-        pipeline.endWaiting()
+        pipeline.admissions.close()
         let left = Task.isCancelled ? .zero : max(.zero, deadline - clock.now())
         await withTaskCancellationHandler {
             await sender.shutdown(drainingFor: left)
@@ -378,13 +378,13 @@ extension HTTPDNSClient {
 
     /// The number of requests that wait for a connection: this client's, and those of all clients of a transport that
     /// limits them.
-    public var requestsWaiting: Int { pipeline.waiting }
+    public var requestsWaiting: Int { pipeline.admissions.waiting }
 
     /// The number of requests that were sent and whose response has not ended.
     package var requestsInFlight: Int { sender.transfersInFlight }
 
     /// The number of connections in use, as the limits of connections count them.
-    package var permitsTaken: Int { pipeline.admissions.reduce(0) { $0 + $1.connections } }
+    package var permitsTaken: Int { pipeline.admissions.queues.reduce(0) { $0 + $1.connections } }
 
     /// Keeps the connections that close from now on, until ``dropClosedConnections()``.
     package func keepClosedConnections() { clientTransport?.closedConnections.begin() }

@@ -64,11 +64,16 @@ struct AuthenticationChallenge: Hashable, Sendable {
         return challenges
     }
 
-    /// Returns the parameters of `Authentication-Info` or `Proxy-Authentication-Info` fields (RFC 9110 section 11.6.3), by
-    /// their names in lower case; none for a text that is not of the grammar: a proof in it would be compared with ours.
-    static func information(in fields: HTTPFields, _ name: HTTPField.Name) -> [String: [UInt8]] {
+    /// The field in which a server proves itself (RFC 9110 section 11.6.3).
+    static let serverInformation = HTTPField.Name("Authentication-Info")
+    /// The field in which a proxy proves itself (RFC 9110 section 11.7.3).
+    static let proxyInformation = HTTPField.Name("Proxy-Authentication-Info")
+
+    /// Returns the parameters of ``serverInformation`` or ``proxyInformation``, by their names in lower case; none for a text
+    /// that is not of the grammar: a proof in it would be compared with ours.
+    static func information(in fields: HTTPFields, _ name: HTTPField.Name?) -> [String: [UInt8]] {
         // Without a copy of the fields of nearly all responses.
-        guard fields.contains(name) else { return [:] }
+        guard let name, fields.contains(name) else { return [:] }
         let values = fields[fields: name].map { $0.withUnsafeBytesOfValue { Array($0) } }
         return information(in: Array(values.joined(separator: [UInt8(ascii: ",")])))
     }

@@ -7,17 +7,16 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 internal import Logging
 
-// The credentials of a call's hops, see ``CallState``. A redirect has the credential of its own origin.
-extension Pipeline {
-    /// The field in which a server proves itself (RFC 9110 section 11.6.3).
-    private static let authenticationInfo = HTTPField.Name("Authentication-Info")
+/// The credentials of a client's hops, see ``CallState``. A redirect has the credential of its own origin.
+struct Authentication: Sendable {
+    let egress: EgressSelector
+    let time: any TimeSource
+    let logger: Logger?
+    /// The record of answered challenges.
+    private let memories = AuthenticationMemories()
 
-    /// Whether a hop may have a credential. Nearly no hop does.
-    func mayAuthenticate(_ request: borrowing HTTPDNSClient.Request) -> Bool {
-        if let credential = request.own?.settings.options.credential { return !credential.isOff }
-        // The rewriter refuses an unreadable URL.
-        guard hasCredentials, let origin = HTTPDNSClient.Origin(request.url) else { return false }
-        return current.values.credentials[origin] != nil
+    init(egress: EgressSelector, time: any TimeSource, logger: Logger?) {
+        (self.egress, self.time, self.logger) = (egress, time, logger)
     }
 
     /// Returns the credential for a hop, and what it is for; nil when the hop needs none.
@@ -25,7 +24,8 @@ extension Pipeline {
     ///   `authenticationFailed` for one that would be sent over `http`.
     func credential(
         for request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
+        _ context: HTTPDNSClient.InterceptionContext,
+        among credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential]
     ) throws(HTTPDNSClientError) -> (HTTPDNSClient.Credential, AuthorizationTarget)? {
         // The request's own field and the user information of its URL win. The rewriter refuses an unreadable URL.
         guard request.own?.settings.options.stopsBeforeSending != true, !request.headerFields.contains(.authorization),
@@ -36,7 +36,7 @@ extension Pipeline {
         let origin = HTTPDNSClient.Origin(url)
         let own = request.own?.settings.options.credential
         let isWithheld = own.map { context.frame?.withholds($0, from: origin) == true } ?? true
-        guard let credential = isWithheld ? current.values.credentials[origin] : own, !credential.isOff else {
+        guard let credential = isWithheld ? credentials[origin] : own, !credential.isOff else {
             return nil
         }
         if let fault = credential.fault {
@@ -59,6 +59,7 @@ extension Pipeline {
         return (credential, target)
     }
 
+    /// Returns the use of a credential for the requests of a hop.
     func run(
         _ credential: HTTPDNSClient.Credential,
         _ target: AuthorizationTarget,
@@ -73,17 +74,57 @@ extension Pipeline {
         case .digest(let login):
             let memory = memories.memory(of: credential, at: target.server)
             return DigestRun(login, memory: memory, target: target, isBodyReadable: request.body.isReadableBefore) {
-                [self] function, deadline in
-                try await bodyHash(of: request, function, until: deadline, context)
+                function,
+                deadline in
+                try await Self.bodyHash(of: request, function, until: deadline, context)
             }
-        case .bearer(let tokens): return BearerRun(tokens, target: target, time: retrying.time)
+        case .bearer(let tokens): return BearerRun(tokens, target: target, time: time)
         case .fixedToken(let secret): return FixedTokenRun(secret, target: target)
+        }
+    }
+
+    /// Returns the use of a Digest credential for a hop that a proxy forwards; nil for all other hops.
+    func forwardingRun(
+        _ request: HTTPDNSClient.Request,
+        _ fixed: FixedHop,
+        _ attempt: EgressAttempt,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) -> DigestRun? {
+        guard DigestHash.isAvailable, let proxy = fixed.egressChoice.proxy, proxy.kind.isHTTP,
+            let credential = proxy.credential, credential.scheme == .digest, let password = credential.password,
+            let egressProxy = attempt.egressPath?.proxy
+        else { return nil }
+        let sent = fixed.rewritten.content.sent
+        let versions = context.options(of: request).settings.options.shared.versions
+        guard !egressProxy.tunnels(sent.scheme, versions) else { return nil }
+        let target = AuthorizationTarget(
+            origin: HTTPDNSClient.Origin(sent),
+            server: "the proxy \(proxy)",
+            host: sent.hostText,
+            method: request.method,
+            // The target of a forwarded request is its URL (RFC 9112 section 3.2.2).
+            text: sent.description,
+            path: sent.target,
+            isProxy: true
+        )
+        let own = HTTPDNSClient.Credential.digest(user: credential.user, password: password)
+        let login = HTTPDNSClient.Credential.Login(
+            user: credential.user,
+            password: HTTPDNSClient.Credential.Secret(password)
+        )
+        return DigestRun(
+            login,
+            memory: memories.memory(of: own, at: target.server),
+            target: target,
+            isBodyReadable: request.body.isReadableBefore
+        ) { function, deadline in
+            try await Self.bodyHash(of: request, function, until: deadline, context)
         }
     }
 
     /// Returns the hash of a request body as it is sent; nil for a body that can be read once only, and for a file that
     /// is compressed while it is sent.
-    func bodyHash(
+    private static func bodyHash(
         of request: HTTPDNSClient.Request,
         _ function: DigestHash.Function,
         until deadline: MonotonicTime?,
@@ -106,11 +147,6 @@ extension Pipeline {
             for try await piece in pieces { hash.update(piece) }
         }
         return hash.finish()
-    }
-
-    func information(in response: HTTPDNSClient.Response) -> [String: [UInt8]] {
-        guard let name = Pipeline.authenticationInfo else { return [:] }
-        return AuthenticationChallenge.information(in: response.headerFields, name)
     }
 
     /// Logs that a credential was not used, because no challenge of a response can be answered.

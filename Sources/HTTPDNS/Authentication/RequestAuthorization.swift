@@ -61,20 +61,3 @@ final class RequestAuthorization: Sendable {
         return field.withUnsafeBytesOfValue { $0.elementsEqual(value) }
     }
 }
-
-extension Pipeline {
-    /// Returns the request that a network interceptor passes on, without the field of the client's credential if it is for
-    /// another origin. A field with another value is the interceptor's own.
-    func withoutForeignCredential(
-        _ next: HTTPDNSClient.Request,
-        in given: HTTPDNSClient.Request,
-        _ authorization: RequestAuthorization?
-    ) -> HTTPDNSClient.Request {
-        guard let authorization, next.url != given.url, HTTPDNSClient.Origin(next.url) != authorization.origin else {
-            return next
-        }
-        var next = next
-        next.headerFields.removeAll(where: authorization.isField)
-        return next
-    }
-}

@@ -225,7 +225,7 @@ extension HTTPDNSClient.Status.Limits {
         idleConnections: Int
     ) {
         let options = pipeline.current.values.options
-        let queues = pipeline.admissions.map(\.limits)
+        let queues = pipeline.admissions.queues.map(\.limits)
         cacheEntries = initial.resolver.cache.entries
         cacheBytes = initial.resolver.cache.bytes.bytes
         minimumTimeToLiveSeconds = resolver.cache.minimumTimeToLive.inSeconds

@@ -85,8 +85,11 @@ struct CallState {
         (next, tries, login) = (.send, Tries(), nil)
         context.authorization = nil
         guard pipeline.mayAuthenticate(request),
-            let (credential, target) = try pipeline.credential(for: request, context),
-            let run = pipeline.run(credential, target, request, context)
+            let (credential, target) = try pipeline.authentication.credential(
+                for: request,
+                context,
+                among: pipeline.current.values.credentials
+            ), let run = pipeline.authentication.run(credential, target, request, context)
         else { return }
         login = Login(credential: credential, target: target, run: run)
         next = .authorize
@@ -198,7 +201,7 @@ struct CallState {
             run.waitsForNetwork || pipeline.retrying.take(pipeline.current.values.retryBudget)
         else { return false }
         tries.isTaken = !run.waitsForNetwork
-        pipeline.logRetry(outcome, wait)
+        outcome.logRetry(in: wait, pipeline.logger)
         context.frame?.observed?.note(.retried(after: result, in: wait))
         tries.trail.add(result)
         context.constraints.isRetry = true
@@ -242,7 +245,12 @@ struct CallState {
         (self.login, hasResponse) = (login, true)
         guard isOwn else { return false }
         guard response.statusCode == 401 else {
-            try self.login?.run.accept(pipeline.information(in: response))
+            try self.login?.run.accept(
+                AuthenticationChallenge.information(
+                    in: response.headerFields,
+                    AuthenticationChallenge.serverInformation
+                )
+            )
             return false
         }
         (self.response, next) = (response, .learn)
@@ -259,10 +267,10 @@ struct CallState {
         let isRepeated = try await login.run.learn(from: challenges, mayRepeat: mayRepeat)
         self.login = login
         guard isRepeated else {
-            pipeline.logRefusal(login.run.refusal(of: challenges), by: login.target.server)
+            pipeline.authentication.logRefusal(login.run.refusal(of: challenges), by: login.target.server)
             return try isRedirected(response, pipeline) ? nil : finished(response)
         }
-        pipeline.logAnswer(login.credential, login.target)
+        pipeline.authentication.logAnswer(login.credential, login.target)
         (context.constraints.isRetry, context.constraints.isOnAnotherLoop) = (false, false)
         (context.constraints.failedEndpoint, context.constraints.freshAfter) = (nil, nil)
         // Before the wait for a token: its closure may need the connection.
@@ -332,13 +340,21 @@ struct CallState {
             changesOrigin: redirected.changesOrigin,
             droppedFields: redirected.droppedFields
         )
-        switch try await pipeline.decision(of: hook, about: redirect).kind {
+        let decision: HTTPDNSClient.RedirectPolicy.Decision
+        do {
+            decision = try await hook(redirect)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw error as? HTTPDNSClientError ?? HTTPDNSClientError(hookError: error)
+        }
+        switch decision.kind {
         case .follow: try follow(redirected, pipeline)
         case .refuse:
             context.frame?.endHead(of: context.call)
             return finished(response)
         case .change(let changed):
-            let request = pipeline.adopted(changed, inPlaceOf: redirected.request)
+            let request = GivenRequest(request: redirected.request).replaced(by: changed)
             // The rewriter refuses an unreadable URL, with its own message.
             let target = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
             try follow(redirected, pipeline, changedTo: (request, target))
@@ -357,9 +373,9 @@ struct CallState {
         let following = change?.request ?? redirected.request
         let target = change.map(\.target) ?? redirected.target
         let dropped = change == nil ? redirected.droppedFields : []
-        if pipeline.changesCookies(response, of: following) { redirects?.forgetRequests() }
+        if pipeline.cookies != nil, response.changesCookies(of: following) { redirects?.forgetRequests() }
         let hop = try redirects?.follow(redirected, to: target, following.method, isChanged: change != nil)
-        pipeline.logFollowing(response, from: redirects?.base, to: target, dropped)
+        redirects?.logFollowing(response, to: target, dropped, pipeline.logger)
         context.frame?.observed?.note(.redirected(response.status, to: following))
         context.rewritten = nil
         context.constraints = HopConstraints()

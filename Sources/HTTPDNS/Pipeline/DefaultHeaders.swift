@@ -103,6 +103,58 @@ struct HostHeaderRules: Hashable, Sendable {
     }
 }
 
+/// The header fields that a client adds to each hop: those of its settings, and those that a closure computes.
+///
+/// This step is before the network interceptors, so that they see the fields that are sent.
+struct ClientFields {
+    let rules: HostHeaderRules?
+    let compute: (@Sendable (HTTPDNSClient.Request) async throws -> HTTPFields)?
+
+    /// Returns the fields that a request lacks.
+    /// - Throws: ``HTTPDNSClientError``, with `invalidRequest` for computed fields that only the client may set, and
+    ///   `interceptorFailed` for an error of the closure that computes them; `CancellationError`.
+    func fields(
+        for request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPFields {
+        // The rewriter refuses an unreadable URL, with its own message.
+        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url) else { return [:] }
+        let policy = context.options(of: request).settings.options.shared.redirects
+        let isForeign = context.constraints.isForeign
+        var given = rules?.fields(for: url.parsed.host) { isForeign && policy.withholds($0) } ?? [:]
+        if let compute {
+            var computed = try await computed(compute, for: request)
+            // The closure cannot know that a redirect has led to this host.
+            if isForeign { computed.removeAll(where: policy.withholds) }
+            given.removeAll { computed.contains($0.name) }
+            given.append(contentsOf: computed)
+        }
+        let (own, unwanted) = (request.headerFields, request.options.withoutHeaders)
+        // The URL's credential is the request's own, and takes precedence over this field.
+        let hasCredential = url.parsed.credential != nil
+        given.removeAll { field in
+            own.contains(field.name) || unwanted.contains(field.name) || hasCredential && field.name == .authorization
+        }
+        return given
+    }
+
+    private func computed(
+        _ compute: @Sendable (HTTPDNSClient.Request) async throws -> HTTPFields,
+        for request: HTTPDNSClient.Request
+    ) async throws -> HTTPFields {
+        let fields: HTTPFields
+        do {
+            fields = try await compute(request)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
+        }
+        try RequestCheck.check(fields)
+        return fields
+    }
+}
+
 /// Values by host: the exact name wins, then the longest suffix.
 struct HostTable<Value: Sendable>: Sendable {
     private var exact: [String: Value] = [:]

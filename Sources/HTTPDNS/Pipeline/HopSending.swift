@@ -3,6 +3,7 @@
 
 package import HTTPDNSCurl
 package import HTTPDNSPrimitives
+internal import HTTPTypes
 
 /// The sender of hops, below all interceptors: libcurl's loop, or a script in tests.
 package protocol HopSending: AnyObject, Sendable {
@@ -100,6 +101,26 @@ extension HopAnswer {
         hedges = facts.hedges
         peerCertificates = facts.peerCertificates
         tls = facts.tls
+    }
+}
+
+extension HopAnswer {
+    /// Returns the body of the response. With content codings (RFC 9110 section 8.4) it is decoded when it is read, in the reader's
+    /// task.
+    ///
+    /// The transport adds `Accept-Encoding` to the request (``TransferRequest/decodes``), as one line for all requests.
+    /// - Parameter decodes: Whether the hop has requested codings. With a response cache the body stays as received, and
+    ///   ``Pipeline/decoded(_:to:of:)`` decodes it.
+    func body(to method: HTTPRequest.Method, decodes: Bool, _ hop: HopRecord) -> HTTPDNSClient.Response.Body {
+        let length = BodyLength(declaredBy: head, to: method, decodes: decodes)
+        guard head.declaresCoding, decodes else { return HTTPDNSClient.Response.Body(body, of: hop, length: length) }
+        let source: DecodedBody.Source =
+            switch body {
+            case .transfer(let body): .transfer(body)
+            case .chunks(let chunks): .chunks(chunks)
+            }
+        let facts = DecodedBody.Facts(endpoint: endpoint, failedAttempts: failedAttempts, timings: timings)
+        return HTTPDNSClient.Response.Body(DecodedBody(source, of: head, facts), of: hop, length: length)
     }
 }
 

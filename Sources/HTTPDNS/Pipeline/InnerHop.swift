@@ -152,9 +152,9 @@ extension Pipeline {
         var permit: ConnectionPermit?
         do {
             rewritten = try await self.rewritten(request, context)
-            if !admissions.isEmpty {
+            if !admissions.queues.isEmpty {
                 let hasWaited: Bool
-                (permit, hasWaited) = try await admit(request, to: rewritten, context)
+                (permit, hasWaited) = try await admissions.admit(request, to: rewritten, context)
                 // Meanwhile the mapping, the age of the answer or the kill switch may have changed.
                 if hasWaited { rewritten = try await self.rewritten(request, context) }
             }

@@ -6,8 +6,17 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-// This step is between the rewriter and the transfer: the wait for a connection.
-extension Pipeline {
+/// The queues in which the hops of a client wait for a connection, in this order: the client's own, then the queue of all clients
+/// of its transport.
+///
+/// This step is between the rewriter and the transfer.
+struct Admissions: Sendable {
+    /// Empty where connections are not limited.
+    let queues: [Admission]
+    private let member = Admission.Member()
+
+    init(_ queues: [Admission?]) { self.queues = queues.compactMap(\.self) }
+
     /// Gets a connection permit for a hop, first among its client's, then among those of all clients of the transport.
     /// - Returns: The permit, and whether the hop had to wait for it; no permit where connections are not limited.
     /// - Throws: ``HTTPDNSClientError`` with phase `queue`; `CancellationError`.
@@ -23,7 +32,7 @@ extension Pipeline {
         let observed = context.frame?.observed
         let start = observed.map { _ in SystemTimeSource().now() }
         do {
-            for admission in admissions {
+            for admission in queues {
                 let (waited, grant) = try await admission.enter(
                     for: origin,
                     priority,
@@ -48,12 +57,12 @@ extension Pipeline {
     }
 
     /// Ends the waits of this client's hops.
-    func endWaiting() {
-        for admission in admissions { admission.close(member) }
+    func close() {
+        for admission in queues { admission.close(member) }
     }
 
     /// The number of hops of this client, or of all clients of its transport, that wait for a connection.
-    var waiting: Int { admissions.reduce(0) { $0 + $1.waiting } }
+    var waiting: Int { queues.reduce(0) { $0 + $1.waiting } }
 }
 
 extension Admission {

@@ -5,18 +5,17 @@ internal import HTTPDNSCurl
 internal import HTTPTypes
 
 // The cookies of a call's hops, see ``Pipeline/sendOuter(_:)``.
-extension Pipeline {
-    /// Adds the cookies of the jar to a request.
+extension HTTPDNSClient.CookieJar {
+    /// Adds cookies to a request.
     /// - Returns: The URL that they are for; nil for an unreadable one, which the rewriter refuses with its own message.
     func addCookies(
-        of jar: HTTPDNSClient.CookieJar,
         to request: inout HTTPDNSClient.Request,
         _ context: inout HTTPDNSClient.InterceptionContext
     ) -> ParsedURL? {
         guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed else { return nil }
         // A request has one Cookie field at most (RFC 6265bis section 5.8), and its own one is the caller's intention.
         guard !request.headerFields.contains(.cookie),
-            let value = jar.field(
+            let value = field(
                 for: CookieURL(url),
                 hasCrossedSites: context.constraints.hasCrossedSites,
                 // RFC 9110 section 9.2.1.
@@ -37,39 +36,23 @@ extension Pipeline {
     func keepCookies(
         of response: HTTPDNSClient.Response,
         answering url: ParsedURL,
-        in jar: HTTPDNSClient.CookieJar,
         _ context: HTTPDNSClient.InterceptionContext
     ) {
         let fields = response.headerFields
         guard fields.contains(.setCookie), !response.hasStoredCookies else { return }
         let origin = CookieURL(response.answeredURL(context) ?? url)
         for field in fields where field.name == .setCookie {
-            field.withUnsafeBytesOfValue { _ = jar.store($0, from: origin) }
+            field.withUnsafeBytesOfValue { _ = store($0, from: origin) }
         }
     }
+}
 
-    /// Whether a response may have changed the cookies that a request gets: the same request may then get another
+extension HTTPDNSClient.Response {
+    /// Whether a response may have changed the cookies of the jar that a request gets: the same request may then get another
     /// response. Servers use that to find out whether a client keeps cookies.
-    func changesCookies(_ response: HTTPDNSClient.Response, of request: HTTPDNSClient.Request) -> Bool {
-        cookies != nil && request.own?.settings.options.usesCookies ?? true && !request.headerFields.contains(.cookie)
-            && response.headerFields.contains(.setCookie) && !response.hasStoredCookies
-    }
-
-    /// Returns a request with cookies of the jar that a network interceptor passes on, without any cookies if it is for another
-    /// host, or in clear text in place of https. A field that the interceptor has changed may still contain those of the jar.
-    func withoutForeignCookies(
-        _ next: HTTPDNSClient.Request,
-        in given: HTTPDNSClient.Request
-    ) -> HTTPDNSClient.Request {
-        if let old = try? HTTPDNSRewriter.Canonicalizer.canonicalize(given.url).parsed,
-            let new = try? HTTPDNSRewriter.Canonicalizer.canonicalize(next.url).parsed,
-            old.host == new.host, old.scheme == new.scheme || new.scheme == .https
-        {
-            return next
-        }
-        var next = next
-        next.headerFields.removeAll { $0.name == .cookie }
-        return next
+    func changesCookies(of request: HTTPDNSClient.Request) -> Bool {
+        request.own?.settings.options.usesCookies ?? true && !request.headerFields.contains(.cookie)
+            && headerFields.contains(.setCookie) && !hasStoredCookies
     }
 }
 

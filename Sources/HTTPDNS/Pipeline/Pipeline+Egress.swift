@@ -4,6 +4,7 @@
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
+internal import HTTPTypes
 
 /// One attempt to send a hop through its egress path.
 struct EgressAttempt {
@@ -162,6 +163,61 @@ extension Pipeline {
         }
         // A resolution without addresses is an error of its own.
         throw HTTPDNSClientError(code: .proxyUnreachable, phase: .resolve, message: "the proxy has no address")
+    }
+
+    /// The most requests to a proxy: without a credential, with an answer, and with an answer to a stale nonce.
+    private static let maximumProxyRequests = 3
+
+    /// Sends one attempt, and answers the Digest challenges of a proxy that forwards it without a tunnel. libcurl itself answers the
+    /// challenges to tunnels, and sends Basic credentials.
+    /// - Returns: Nil for a hop whose settings were replaced before it was sent.
+    /// - Throws: ``TransferFailure``, ``HTTPDNSClientError``, `CancellationError`.
+    private func send(
+        _ request: HTTPDNSClient.Request,
+        _ fixed: FixedHop,
+        by attempt: EgressAttempt,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ hop: HopRecord
+    ) async throws -> HopAnswer? {
+        var run = authentication.forwardingRun(request, fixed, attempt, context)
+        var (context, requests) = (context, 0)
+        while true {
+            let body = try await opened(request, context, hop)
+            var transfer = try transferRequest(
+                request,
+                fixed,
+                to: attempt.endpoints,
+                through: attempt.egressPath,
+                context,
+                body
+            )
+            let authorization = try await run?.authorization(until: context.call.firstDeadline)
+            if let field = authorization?.nextField(.proxyAuthorization) {
+                transfer.headerFields.append(field)
+                // A hedge is a copy, and a copy would repeat the count of the nonce.
+                transfer.hedgeAfter = nil
+            }
+            guard let answer = try await sender.send(transfer, unless: { isStale(context) }) else { return nil }
+            guard run != nil else { return answer }
+            requests += 1
+            let fields = answer.head.headerFields
+            guard answer.head.status.code == 407 else {
+                try run?.accept(
+                    AuthenticationChallenge.information(in: fields, AuthenticationChallenge.proxyInformation)
+                )
+                return answer
+            }
+            let challenges = AuthenticationChallenge.all(in: fields, .proxyAuthenticate)
+            let mayRepeat = requests < Pipeline.maximumProxyRequests && !request.body.isSpent
+            guard try await run?.learn(from: challenges, mayRepeat: mayRepeat) == true else {
+                authentication.logRefusal(run?.refusal(of: challenges), by: "the proxy")
+                return answer
+            }
+            context.noteSent()
+            let length = BodyLength(declaredBy: answer.head, to: request.method, decodes: fixed.isDecoded)
+            try await HTTPDNSClient.Response.Body(answer.body, of: hop, length: length).drain()
+            context.call.nextHop(after: request)
+        }
     }
 
     /// Refuses a 407 response of a proxy that forwards requests in clear text: it is the proxy's own response (RFC 9110

@@ -29,7 +29,7 @@ extension Pipeline {
         let (entry, received) = (frame.chain.application[place], request)
         do {
             let response = try await entry.interceptor.intercept(request, context: context) { request, context in
-                try await self.apply(place + 1, self.adopted(request, inPlaceOf: received), context)
+                try await self.apply(place + 1, GivenRequest(request: received).replaced(by: request), context)
             }
             frame.noteResponse(at: place)
             return response
@@ -37,13 +37,5 @@ extension Pipeline {
             frame.noteFailure(of: entry, at: place, error)
             throw error
         }
-    }
-
-    /// Returns a request that code of others has made, with the options of the one that it received: all of them for the same
-    /// origin, those that belong to no origin for another.
-    func adopted(_ new: HTTPDNSClient.Request, inPlaceOf received: HTTPDNSClient.Request) -> HTTPDNSClient.Request {
-        guard new.own?.isResolved != true, var options = received.own?.options else { return new }
-        if HTTPDNSClient.Origin(new.url) != HTTPDNSClient.Origin(received.url) { options.forgetOrigin() }
-        return new.resolved(from: HTTPDNSClient.Request.SharedOptions(options))
     }
 }

@@ -22,7 +22,7 @@ extension Pipeline {
         frame?.observed?.note(.hopBegan(call.context.hop, changed))
         do {
             let jar = changed.own?.settings.options.usesCookies ?? true ? cookies : nil
-            let cookieURL = jar.flatMap { addCookies(of: $0, to: &changed, &call.context) }
+            let cookieURL = jar.flatMap { $0.addCookies(to: &changed, &call.context) }
             try await settle(&changed, &call.context)
             let request = consume changed
             let response: HTTPDNSClient.Response
@@ -31,7 +31,7 @@ extension Pipeline {
             } else {
                 response = try await intercept(0, request, call.context)
             }
-            if let jar, let cookieURL { keepCookies(of: response, answering: cookieURL, in: jar, call.context) }
+            if let jar, let cookieURL { jar.keepCookies(of: response, answering: cookieURL, call.context) }
             if let frame {
                 frame.observed?.note(.hopEnded(call.context.hop, .success(response)))
                 frame.endHead(of: call.context.call)
@@ -45,7 +45,7 @@ extension Pipeline {
 
     /// Prepares a hop with the settings in use: it adds the client's fields, and removes those that earlier settings
     /// added. Nothing of it is kept for the next hop.
-    /// - Throws: The errors of ``withDefaultHeaders(_:_:_:)``.
+    /// - Throws: The errors of ``ClientFields/fields(for:_:)``.
     func settle(_ request: inout HTTPDNSClient.Request, _ context: inout HTTPDNSClient.InterceptionContext) async throws
     {
         context.settingsNumber = await settingsNumber()
@@ -57,9 +57,9 @@ extension Pipeline {
         }
         let headers = current.values.headers
         guard headers != nil || computedHeaders != nil else { return }
-        let count = request.headerFields.count
-        request = try await withDefaultHeaders(request, headers, context)
-        context.addedFields = HTTPFields(request.headerFields.dropFirst(count))
+        let added = try await ClientFields(rules: headers, compute: computedHeaders).fields(for: request, context)
+        request.headerFields.append(contentsOf: added)
+        context.addedFields = added
     }
 
     /// Runs the network interceptors from an index on, once per hop, and then the rewriter.
@@ -118,10 +118,12 @@ extension Pipeline {
         do {
             let response = try await entry.interceptor.intercept(request, context: context) { next, context in
                 guard next.url == request.url, next.own?.isResolved == true else {
-                    var next = self.adopted(next, inPlaceOf: request)
-                    next = self.withoutForeignCredential(next, in: request, authorization)
-                    if hasJarCookies { next = self.withoutForeignCookies(next, in: request) }
-                    return try await self.intercept(place + 1, next, context)
+                    let given = GivenRequest(
+                        request: request,
+                        authorization: authorization,
+                        hasJarCookies: hasJarCookies
+                    )
+                    return try await self.intercept(place + 1, given.replaced(by: next), context)
                 }
                 return try await self.intercept(place + 1, next, context)
             }

@@ -210,7 +210,7 @@ extension Pipeline {
         var response = HTTPDNSClient.Response(
             answer.head,
             answer.version,
-            body(of: answer, to: request.method, fixed, hop, keepsCodings: context.keepsCodings),
+            answer.body(to: request.method, decodes: fixed.isDecoded && !context.keepsCodings, hop),
             [consume exchange]
         )
         if let rate = rates.receiving(of: request) { response.body = response.body.limited(by: rate, hop) }

@@ -19,7 +19,7 @@ internal import Synchronization
 ///
 /// Once per request, which is a hop or another try of it, down and back in reverse: ``sendOuter(_:)``.
 ///
-/// 5. Cookies, and the header fields of the client (`Pipeline+Headers.swift`).
+/// 5. Cookies, and the header fields of the client (``ClientFields``).
 /// 6. The response cache (`Pipeline+ResponseCache.swift`).
 /// 7. Network interceptors, then the stubs of a test, and then the handlers of schemes (`SchemeHandlers.swift`).
 ///
@@ -28,12 +28,11 @@ internal import Synchronization
 ///
 /// 8. The rewriter. It runs again after a wait in step 9. When the settings change before
 ///    the request is sent, the client's header fields and the steps from here on run again.
-/// 9. Admission: the wait for a connection (`Pipeline+Admission.swift`).
+/// 9. Admission: the wait for a connection (``Admissions``).
 /// 10. The addresses of the system after those that refuse connections: ``InnerHop`` decides which addresses are next.
 /// 11. The transfer (`Pipeline+Send.swift`): it fixes the endpoints within the reachable networks
 ///    (`Pipeline+ReachableNetworks.swift`), opens the body, sends the request, through a proxy or to a Unix socket where there is
-///    one (`Pipeline+Egress.swift`), and makes the response, whose content codings are decoded when it is read
-///    (`Pipeline+Decoding.swift`).
+///    one (`Pipeline+Egress.swift`), and makes the response, whose content codings are decoded when it is read (``HopAnswer``).
 final class Pipeline: Sendable {
     let rewriter: HTTPDNSRewriter
     let gate = CallGate()
@@ -59,8 +58,7 @@ final class Pipeline: Sendable {
     private let usesCredentials: Atomic<Bool>
     /// The reads in flight that calls share.
     let reads = ReadCoalescer<ReadKey, SharedResponse>()
-    /// The record of answered challenges.
-    let memories = AuthenticationMemories()
+    let authentication: Authentication
     /// The order of addresses, as far as their source influences it.
     let order: AddressOrder
     let hedgeAfter: Duration?
@@ -85,10 +83,7 @@ final class Pipeline: Sendable {
     let cookies: HTTPDNSClient.CookieJar?
     /// The cache of responses; nil without one.
     let responseCache: (any ResponseCaching)?
-    /// The queues in which hops wait for a connection, in this order: the client's own, then the queue of all clients
-    /// of its transport. Empty when connections are not limited.
-    let admissions: [Admission]
-    let member = Admission.Member()
+    let admissions: Admissions
     /// The number of loops of the transport.
     let loops: Int
 
@@ -99,7 +94,7 @@ final class Pipeline: Sendable {
         sharedAdmission: Admission? = nil,
         loops: Int = 1
     ) {
-        admissions = [Admission(configuration.connections, loops: loops), sharedAdmission].compactMap(\.self)
+        admissions = Admissions([Admission(configuration.connections, loops: loops), sharedAdmission])
         self.loops = loops
         self.rewriter = rewriter
         self.sender = sender
@@ -121,6 +116,7 @@ final class Pipeline: Sendable {
         redirectHook = configuration.redirectHook
         hasFixedCodeOfOthers = !innermost.isEmpty || computedHeaders != nil || redirectHook != nil
         retrying = RetryState(configuration)
+        authentication = Authentication(egress: egress, time: retrying.time, logger: logger)
         rates = RateLimits(configuration)
         observers = CallObservers(
             configuration.observers,
@@ -207,6 +203,14 @@ final class Pipeline: Sendable {
     }
     /// Whether there are credentials for origins.
     var hasCredentials: Bool { usesCredentials.load(ordering: .relaxed) }
+    /// Whether a hop may have a credential. Nearly no hop does.
+    func mayAuthenticate(_ request: borrowing HTTPDNSClient.Request) -> Bool {
+        if let credential = request.own?.settings.options.credential { return !credential.isOff }
+        // The rewriter refuses an unreadable URL.
+        guard hasCredentials, let origin = HTTPDNSClient.Origin(request.url) else { return false }
+        return current.values.credentials[origin] != nil
+    }
+
     /// The trust settings for HTTPS proxies.
     var proxyTrust: ProxyTrust { current.values.proxyTrust }
 }

@@ -75,6 +75,24 @@ struct RedirectRun {
         return (isForeign, sites?.follow(to: target) ?? false)
     }
 
+    /// Logs that a redirect is followed.
+    /// - Parameter dropped: The names of the fields that the next request does not get.
+    func logFollowing(
+        _ response: HTTPDNSClient.Response,
+        to target: ParsedURL?,
+        _ dropped: [HTTPField.Name],
+        _ logger: Logger?
+    ) {
+        guard let logger, logger.logLevel <= .debug else { return }
+        logger.debug(
+            "redirect followed",
+            metadata: [
+                "status": "\(response.status.code)", "from": "\(base.authority)", "to": "\(target?.authority ?? "-")",
+                "dropped": "\(dropped.map(\.rawName).joined(separator: ", "))",
+            ]
+        )
+    }
+
     /// Returns the response of the last hop with the exchanges of all hops.
     func finished(_ response: HTTPDNSClient.Response) -> HTTPDNSClient.Response {
         var response = response.at(base.description)
@@ -91,41 +109,6 @@ extension HTTPDNSClient.Response {
     ) throws(HTTPDNSClientError) -> ParsedURL {
         if let url = answeredURL(context) { return url }
         return try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
-    }
-}
-
-extension Pipeline {
-    /// Asks a hook about a redirect.
-    func decision(
-        of hook:
-            @Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision,
-        about redirect: HTTPDNSClient.RedirectPolicy.Redirect
-    ) async throws -> HTTPDNSClient.RedirectPolicy.Decision {
-        do {
-            return try await hook(redirect)
-        } catch is CancellationError {
-            throw CancellationError()
-        } catch let error as HTTPDNSClientError {
-            throw error
-        } catch {
-            throw HTTPDNSClientError(hookError: error)
-        }
-    }
-
-    func logFollowing(
-        _ response: HTTPDNSClient.Response,
-        from base: ParsedURL?,
-        to target: ParsedURL?,
-        _ dropped: [HTTPField.Name]
-    ) {
-        guard let logger, logger.logLevel <= .debug else { return }
-        logger.debug(
-            "redirect followed",
-            metadata: [
-                "status": "\(response.status.code)", "from": "\(base?.authority ?? "-")",
-                "to": "\(target?.authority ?? "-")", "dropped": "\(dropped.map(\.rawName).joined(separator: ", "))",
-            ]
-        )
     }
 }
 

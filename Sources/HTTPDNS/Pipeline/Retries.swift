@@ -202,13 +202,11 @@ extension RetryRun.Outcome {
             )
         }
     }
-}
-
-extension Pipeline {
-    func logRetry(_ outcome: RetryRun.Outcome, _ wait: Duration) {
+    /// Logs that a request is sent again.
+    func logRetry(in wait: Duration, _ logger: Logger?) {
         guard let logger, logger.logLevel <= .debug else { return }
         let reason =
-            switch outcome {
+            switch self {
             case .status(let status, _): "\(status)"
             case .failure(let code, let phase, _, _): "\(code)/\(phase)"
             }

@@ -138,7 +138,7 @@ struct LimitOverTheWireTests {
         print("measured: \(endings.whole) calls were over, \(endings.canceled) ended as canceled")
         #expect(endings.all == 10_000 && endings.other.isEmpty, "\(endings.other.prefix(3))")
         #expect(endings.whole > 0 && endings.canceled > 0, "the moments were not spread: \(endings)")
-        let admission = try #require(client.pipeline.admissions.first)
+        let admission = try #require(client.pipeline.admissions.queues.first)
         // A transfer whose response was dropped ends on the loop.
         while admission.connections > 0, !Task.isCancelled { await Task.yield() }
         #expect(client.requestsWaiting == 0)

@@ -445,7 +445,7 @@ struct RetryTests {
                 call.cancel()
                 await #expect(throws: CancellationError.self) { try await call.value }
             } else {
-                let admission = try #require(rig.client.pipeline.admissions.first)
+                let admission = try #require(rig.client.pipeline.admissions.queues.first)
                 let (_, grant) = try await admission.enter(
                     for: origin,
                     .normal,

@@ -20,7 +20,7 @@ struct FullQueue {
             configuration.connections.maximumPerHost = 4
             (configuration.timeouts.total, configuration.timeouts.responseHead) = (total, nil)
         }
-        let admission = try #require(client.pipeline.admissions.first)
+        let admission = try #require(client.pipeline.admissions.queues.first)
         holders = (0..<4).map { _ in
             Task { try await client.get("http://one.test/") { $0.timeouts.total = .seconds(600) } }
         }
