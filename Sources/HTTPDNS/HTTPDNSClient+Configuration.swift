@@ -303,12 +303,16 @@ extension HTTPDNSClient.Configuration {
             )
         }
         try headers.validate()
-        try validateCredentials()
+        for (origin, credential) in credentials {
+            if let fault = credential.fault {
+                throw .configuration("credentials[\(origin)]: \(fault.message)", hint: fault.hint)
+            }
+        }
         try cookies.validate()
         try options.validate()
         try retryBudget.validate()
         try bandwidth.validate()
-        try validateEgress()
+        try EgressSelector.validate(self)
         try SchemeHandlers.validate(schemeHandlers.keys)
         for trust in [trust] + trustByHost.values {
             if let refusal = TLSBackend.refusal(of: trust) {

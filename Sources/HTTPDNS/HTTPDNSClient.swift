@@ -79,7 +79,8 @@ public final class HTTPDNSClient: Sendable {
     ) async throws {
         try configuration.validate()
         try transport.validate()
-        let configuration = try await configuration.withOpenResponseCache()
+        var configuration = configuration
+        configuration.responseCaching = try await configuration.responseCaching.opened(configuration.logger)
         let clientTransport = try await ClientTransport(configuration, on: transport)
         try self.init(configuration, sender: clientTransport, clientTransport: clientTransport)
         clientTransport.noteTaken()
@@ -95,7 +96,8 @@ public final class HTTPDNSClient: Sendable {
     public convenience init(configuration: Configuration, on transport: any HTTPDNSTransport) async throws {
         try configuration.validate()
         try TransportAdapter.check(configuration)
-        let configuration = try await configuration.withOpenResponseCache()
+        var configuration = configuration
+        configuration.responseCaching = try await configuration.responseCaching.opened(configuration.logger)
         let adapter = TransportAdapter(transport, maximum: configuration.maximumRequestsInFlight)
         try self.init(configuration, sender: adapter, clientTransport: nil)
         try await begin(configuration)
@@ -154,7 +156,7 @@ public final class HTTPDNSClient: Sendable {
         self.clientTransport = clientTransport
         initial = configuration
         if let value = configuration.environment("HTTPDNS_DISABLED") { heedEnvironment(value, configuration.logger) }
-        let unusable = configuration.unusableProxyExceptions
+        let unusable = configuration.options.proxy.unusableExceptions(in: configuration.environment)
         if !unusable.isEmpty {
             configuration.logger?.warning(
                 "no_proxy has entries that match no host",

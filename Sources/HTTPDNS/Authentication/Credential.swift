@@ -178,14 +178,3 @@ extension HTTPDNSClient.Credential {
         }
     }
 }
-
-extension HTTPDNSClient.Configuration {
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
-    func validateCredentials() throws(HTTPDNSClientError) {
-        for (origin, credential) in credentials {
-            if let fault = credential.fault {
-                throw .configuration("credentials[\(origin)]: \(fault.message)", hint: fault.hint)
-            }
-        }
-    }
-}

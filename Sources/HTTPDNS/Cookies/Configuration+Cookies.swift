@@ -82,25 +82,23 @@ extension HTTPDNSClient.Configuration {
                 )
             }
         }
-    }
-}
 
-extension HTTPDNSClient.Configuration {
-    /// Returns the jar of a client with these settings; nil without cookies. A file is not read yet.
-    func makeCookieJar() -> HTTPDNSClient.CookieJar? {
-        let (limits, path): (HTTPDNSClient.CookieJar.Limits, String?)
-        switch cookies.content {
-        case .off: return nil
-        case .jar(let shared): return shared.jar
-        case .memory(let given): (limits, path) = (given, nil)
-        case .file(let file, let given): (limits, path) = (given, file)
+        /// Returns the jar of a client with these settings; nil without cookies. A file is not read yet.
+        func makeJar(_ configuration: HTTPDNSClient.Configuration) -> HTTPDNSClient.CookieJar? {
+            let (limits, path): (HTTPDNSClient.CookieJar.Limits, String?)
+            switch content {
+            case .off: return nil
+            case .jar(let shared): return shared.jar
+            case .memory(let given): (limits, path) = (given, nil)
+            case .file(let file, let given): (limits, path) = (given, file)
+            }
+            return HTTPDNSClient.CookieJar(
+                limits: limits,
+                file: path,
+                wallClock: configuration.wallClock,
+                time: configuration.resolver.timeSource,
+                logger: configuration.logger
+            )
         }
-        return HTTPDNSClient.CookieJar(
-            limits: limits,
-            file: path,
-            wallClock: wallClock,
-            time: resolver.timeSource,
-            logger: logger
-        )
     }
 }

@@ -116,13 +116,14 @@ enum UnixSocketPath {
     }
 }
 
-extension HTTPDNSClient.Configuration {
+extension EgressSelector {
     /// Linux has 16 bytes for the name of an interface, including the terminating NUL (IFNAMSIZ).
     private static let longestInterfaceName = 15
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
-    func validateEgress() throws(HTTPDNSClientError) {
-        try options.proxy.validate(environment)
+    static func validate(_ configuration: HTTPDNSClient.Configuration) throws(HTTPDNSClientError) {
+        let options = configuration.options
+        try options.proxy.validate(configuration.environment)
         if let path = options.unixSocket, let fault = UnixSocketPath.fault(in: path) { throw .configuration(fault) }
         guard options.unixSocket == nil || options.proxy == .off else {
             throw .configuration(
@@ -130,9 +131,9 @@ extension HTTPDNSClient.Configuration {
                 hint: "set one of them; a call can change both"
             )
         }
-        if case .interface(let name) = localSource {
+        if case .interface(let name) = configuration.localSource {
             let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") }
-            guard isName, name.utf8.count <= HTTPDNSClient.Configuration.longestInterfaceName else {
+            guard isName, name.utf8.count <= longestInterfaceName else {
                 throw .configuration("localSource: \"\(name.escaped(limit: 40))\" is no name of a network interface")
             }
         }

@@ -46,10 +46,15 @@ extension HTTPDNSClient.Proxy {
         func validate(_ environment: (String) -> String?) throws(HTTPDNSClientError) {
             switch content {
             case .off: break
-            case .environment: _ = try ProxyEnvironment(environment).checked()
+            case .environment: try ProxyEnvironment(environment).check()
             case .through(let proxy, _):
                 if let fault = proxy.fault { throw .configuration(fault) }
             }
+        }
+
+        /// The entries of `no_proxy` that match no host, if the rules are those of the environment.
+        package func unusableExceptions(in environment: (String) -> String?) -> [String] {
+            self == .environment ? ProxyEnvironment(environment).exceptions.unusable : []
         }
     }
 }
@@ -100,12 +105,11 @@ struct ProxyEnvironment: Sendable {
         exceptions = HTTPDNSClient.Proxy.Exceptions(curl: value("no_proxy") ?? value("NO_PROXY") ?? "")
     }
 
-    /// Returns this value if both proxies can be used.
+    /// Checks that both proxies can be used.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
-    func checked() throws(HTTPDNSClientError) -> ProxyEnvironment {
+    func check() throws(HTTPDNSClientError) {
         _ = try http.get()
         _ = try https.get()
-        return self
     }
 
     /// Returns the proxy for a URL; nil when it is reached without one.
@@ -113,13 +117,5 @@ struct ProxyEnvironment: Sendable {
     func proxy(for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError) -> HTTPDNSClient.Proxy? {
         guard !exceptions.contains(url.host, port: url.port) else { return nil }
         return try (url.scheme == "https" ? https : http).get()
-    }
-}
-
-extension HTTPDNSClient.Configuration {
-    /// The entries of `no_proxy` that match no host, if the environment has the rules of ``proxy``.
-    package var unusableProxyExceptions: [String] {
-        guard options.proxy == .environment else { return [] }
-        return ProxyEnvironment(environment).exceptions.unusable
     }
 }

@@ -19,7 +19,7 @@ extension HTTPDNSClient.Request {
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(url)
         try RequestCheck.check(self, at: url)
         var request = self
-        if lacksBodyContentType || hasContentTypeOfNoBody { request.headerFields[.contentType] = body.contentType }
+        if BodyContentType.isOutdated(in: self) { request.headerFields[.contentType] = body.contentType }
         if let credential = url.parsed.credential, !headerFields.contains(.authorization) {
             let choice = try context.frame?.egress.choice(of: self, for: url) ?? .direct
             try context.checkCleartext(self, to: url.parsed, by: choice)

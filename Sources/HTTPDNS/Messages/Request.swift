@@ -40,6 +40,9 @@ extension HTTPDNSClient {
             }
         }
 
+        /// Whether the request may have a stored response: GET or HEAD without a body.
+        var isRead: Bool { (method == .get || method == .head) && body.isEmpty }
+
         /// Whether content codings are requested and decoded. A part of a coded body cannot be decoded (RFC 9110
         /// section 14.2).
         package var isDecoded: Bool {

@@ -4,27 +4,26 @@
 internal import HTTPTypes
 
 /// The `Content-Type` that a request has from its body, so that it is not taken for the request's own field.
-private enum BodyContentType: HTTPDNSClient.RequestProperty {
+enum BodyContentType: HTTPDNSClient.RequestProperty {
     typealias Value = String
-}
 
-extension HTTPDNSClient.Request {
-    /// Whether the field `Content-Type` has yet to be set from the body: it is missing, or is that of an earlier body.
-    var lacksBodyContentType: Bool {
-        guard let type = body.contentType else { return false }
-        guard let value = headerFields[.contentType] else { return true }
-        return value != type && value == self[BodyContentType.self]
+    /// Whether the field has yet to be set from the body: it is missing, or is that of an earlier body.
+    static func isMissing(in request: borrowing HTTPDNSClient.Request) -> Bool {
+        guard let type = request.body.contentType else { return false }
+        guard let value = request.headerFields[.contentType] else { return true }
+        return value != type && value == request[BodyContentType.self]
+    }
+
+    /// Whether the field is missing, or is that of a body that an interceptor has removed.
+    static func isOutdated(in request: borrowing HTTPDNSClient.Request) -> Bool {
+        if isMissing(in: request) { return true }
+        guard request.own != nil, request.body.isEmpty, let type = request[BodyContentType.self] else { return false }
+        return request.headerFields[.contentType] == type
     }
 
     /// Sets the field from the body. An interceptor sees it then, and keeps it when it replaces the body by bytes.
-    mutating func addBodyContentType() {
-        headerFields[.contentType] = body.contentType
-        self[BodyContentType.self] = body.contentType
-    }
-
-    /// Whether the field is that of a body that an interceptor has removed.
-    var hasContentTypeOfNoBody: Bool {
-        guard own != nil, body.isEmpty, let type = self[BodyContentType.self] else { return false }
-        return headerFields[.contentType] == type
+    static func add(to request: inout HTTPDNSClient.Request) {
+        request.headerFields[.contentType] = request.body.contentType
+        request[BodyContentType.self] = request.body.contentType
     }
 }

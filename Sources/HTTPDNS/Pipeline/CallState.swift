@@ -165,7 +165,7 @@ struct CallState {
         // Nearly all requests end here, without reading a policy.
         case .success(let response) where response.statusCode < 400 || response.isFromCache: return false
         case .success(let response):
-            guard response.statusCode == 417, let plain = request.withoutExpectation else { break }
+            guard response.statusCode == 417, let plain = withoutExpectation else { break }
             // Nothing of the body was wanted (RFC 9110 section 15.5.18). It is no retry: the server has done nothing of it.
             tries.trail.add(result)
             (request, context.rewritten) = (plain, nil)
@@ -212,6 +212,18 @@ struct CallState {
         (context.rewritten, self.wait) = (nil, wait)
         if case .success(let response) = result { drain(response, before: .pause) } else { next = .pause }
         return true
+    }
+
+    /// The request without `Expect`; nil when it has none, or a body that cannot be sent again.
+    private var withoutExpectation: HTTPDNSClient.Request? {
+        let waits = request.own.map { $0.options.continueTimeout > .zero } ?? false
+        guard waits || request.headerFields.contains(.expect), request.body.isReplayable, !request.body.isEmpty else {
+            return nil
+        }
+        var plain = request
+        plain.headerFields[.expect] = nil
+        if waits { plain.changeOptions { $0.continueTimeout = .zero } }
+        return plain
     }
 
     /// Waits before a retry.

@@ -71,9 +71,9 @@ extension Pipeline {
         guard let frame = context.frame, start < frame.chain.network.count else {
             return try await sendInner(request, context)
         }
-        guard !request.lacksBodyContentType else {
+        guard !BodyContentType.isMissing(in: request) else {
             var request = request
-            request.addBodyContentType()
+            BodyContentType.add(to: &request)
             return try await intercept(start, request, context)
         }
         // Request and context are large, and a copy counts references to all of their parts: both are passed on as they are.

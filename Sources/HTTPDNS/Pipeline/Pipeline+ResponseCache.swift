@@ -22,6 +22,20 @@ extension Optional<any ResponseCacheSource> {
     func isSame(as other: (any ResponseCacheSource)?) -> Bool {
         self.map { AnyHashable($0.identity) } == other.map { AnyHashable($0.identity) }
     }
+
+    /// Returns the cache, opened; nil without one.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `CancellationError`.
+    func opened(_ logger: Logger?) async throws -> (any ResponseCaching)? {
+        do {
+            return try await self?.open(logger)
+        } catch let error where !(error is CancellationError) {
+            throw HTTPDNSClientError.configuration(
+                "\(error)",
+                hint: "client.response_cache names it",
+                underlying: error
+            )
+        }
+    }
 }
 
 /// The cache that a client asks before it sends a hop; `HTTPDNSResponseCache` has one.
@@ -116,30 +130,6 @@ package struct CacheableHop: Sendable {
     package func resolve(_ reference: String) -> HTTPDNSRewriter.CanonicalURL? {
         guard let parsed = try? url.parsed.following(reference) else { return nil }
         return try? HTTPDNSRewriter.Canonicalizer.canonicalize(parsed.description)
-    }
-}
-
-extension HTTPDNSClient.Request {
-    /// Whether the request may have a stored response: GET or HEAD without a body.
-    var isRead: Bool { (method == .get || method == .head) && body.isEmpty }
-}
-
-extension HTTPDNSClient.Configuration {
-    /// Returns these settings with an open cache, if they have one.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `CancellationError`.
-    package func withOpenResponseCache() async throws -> HTTPDNSClient.Configuration {
-        guard let source = responseCaching else { return self }
-        var configuration = self
-        do {
-            configuration.responseCaching = try await source.open(logger)
-        } catch let error where !(error is CancellationError) {
-            throw HTTPDNSClientError.configuration(
-                "\(error)",
-                hint: "client.response_cache names it",
-                underlying: error
-            )
-        }
-        return configuration
     }
 }
 

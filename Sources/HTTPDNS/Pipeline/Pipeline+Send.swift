@@ -278,7 +278,7 @@ extension Pipeline {
         transfer.withholdsCertificate = context.constraints.isForeign
         transfer.uploadProgress = request.body.progress(sending: body)
         transfer.decodes = fixed.isDecoded
-        if request.lacksBodyContentType || request.hasContentTypeOfNoBody {
+        if BodyContentType.isOutdated(in: request) {
             transfer.headerFields[.contentType] = request.body.contentType
         }
         if let coding = request.body.coding { transfer.headerFields[.contentEncoding] = coding.name }

@@ -123,7 +123,7 @@ final class Pipeline: Sendable {
             tracing: configuration.callTracing,
             resolver: rewriter.resolver
         )
-        cookies = configuration.makeCookieJar()
+        cookies = configuration.cookies.makeJar(configuration)
         responseCache = configuration.responseCaching as? any ResponseCaching
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)

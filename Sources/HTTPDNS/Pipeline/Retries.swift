@@ -13,18 +13,6 @@ extension HTTPDNSClient.Response {
     var isFromCache: Bool { cacheSource.map { $0 != .miss } ?? false }
 }
 
-extension HTTPDNSClient.Request {
-    /// The same request without `Expect`; nil when it has none, or a body that cannot be sent again.
-    var withoutExpectation: HTTPDNSClient.Request? {
-        let waits = own.map { $0.options.continueTimeout > .zero } ?? false
-        guard waits || headerFields.contains(.expect), body.isReplayable, !body.isEmpty else { return nil }
-        var request = self
-        request.headerFields[.expect] = nil
-        if waits { request.changeOptions { $0.continueTimeout = .zero } }
-        return request
-    }
-}
-
 extension Error {
     /// Whether a loop could not send a request for a reason of its own. It gets none for a while, and nothing was sent.
     var isForAnotherLoop: Bool {

@@ -95,7 +95,8 @@ struct CheckReport {
         }
         let unasked = configuration.resolver.providers.map(\.name).filter { !asked.contains($0) }
         warnings = unasked.map { "no route names the provider \($0), so it is never asked" }
-        warnings += configuration.unusableProxyExceptions.map { "no_proxy: the entry \"\($0)\" matches no host" }
+        let unusable = configuration.options.proxy.unusableExceptions(in: configuration.environment)
+        warnings += unusable.map { "no_proxy: the entry \"\($0)\" matches no host" }
         if let permissions { warnings.append("\(file): \(permissions)") }
     }
 
