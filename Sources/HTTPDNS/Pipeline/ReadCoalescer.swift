@@ -59,9 +59,9 @@ package final class ReadCoalescer<Key: Hashable & Sendable, Value: Sendable>: Se
     /// The number of reads in flight that others may share.
     package var leadCount: Int { state.withLock { $0.table.leadCount } }
     /// The number of requests that wait for another one.
-    package var waiterCount: Int { state.withLock { $0.table.waiterCount } }
+    var waiterCount: Int { state.withLock { $0.table.waiterCount } }
     /// The number of requests that got the result of another one.
-    package var sharedCount: Int { state.withLock { $0.sharedCount } }
+    var sharedCount: Int { state.withLock { $0.sharedCount } }
 
     /// The right to send a request of a key. Its last reference ends it with ``Ending/abandoned``.
     package final class Lead: Sendable {
@@ -93,7 +93,7 @@ package final class ReadCoalescer<Key: Hashable & Sendable, Value: Sendable>: Se
         }
 
         /// Notes that the response may be for others, which ends the memory of another one.
-        package func noteShareable() { coalescer.state.withLock { $0.unshareable.remove(hash) } }
+        func noteShareable() { coalescer.state.withLock { $0.unshareable.remove(hash) } }
 
         /// Notes that the response head has arrived.
         package func noteHead() {
