@@ -105,11 +105,7 @@ extension HTTPDNSClient {
 
         /// Returns a cache in memory.
         public static func memory(_ settings: Settings = Settings()) -> ResponseCache {
-            memory(settings, clock: .system, time: SystemTimeSource())
-        }
-
-        package static func memory(_ settings: Settings, clock: WallClock, time: any TimeSource) -> ResponseCache {
-            ResponseCache(settings, clock: clock, time: time)
+            ResponseCache(settings, clock: .system, time: SystemTimeSource())
         }
 
         /// Opens a cache in a folder, with the responses that it has. The folder is created when it is missing, and its files
@@ -130,30 +126,14 @@ extension HTTPDNSClient {
             try await disk(folder, settings, clock: .system, time: SystemTimeSource())
         }
 
-        package static func disk(
-            _ path: String,
-            _ settings: Settings,
-            clock: WallClock,
-            time: any TimeSource,
-            origin: (any Hashable & Sendable)? = nil,
-            logger: Logger? = nil
-        ) async throws -> ResponseCache {
-            try await disk(
-                path,
-                settings,
-                FolderAccess.Times(),
-                clock: clock,
-                time: time,
-                origin: origin,
-                logger: logger
-            )
-        }
-
-        /// Opens a cache with other times, and with threads of a test.
+        /// Opens a cache.
+        /// - Parameters:
+        ///   - times: The limits of the folder, which a test changes, and `pool` its threads.
+        ///   - origin: The settings of a file that open it; nil for a cache of the program.
         static func disk(
             _ path: String,
             _ settings: Settings,
-            _ times: FolderAccess.Times,
+            _ times: FolderAccess.Times = FolderAccess.Times(),
             pool: ThreadPool = FolderAccess.makePool(),
             clock: WallClock,
             time: any TimeSource,

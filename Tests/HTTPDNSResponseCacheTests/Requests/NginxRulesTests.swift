@@ -4,10 +4,11 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSPrimitives
-import HTTPDNSResponseCache
 import HTTPTypes
 import ServerRig
 import Testing
+
+@testable import HTTPDNSResponseCache
 
 /// Each case has a URL of its own, at which nginx answers with the fields of the case. The clock of the cache is moved.
 @Suite("RFC 9111 before nginx", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
@@ -156,7 +157,7 @@ struct NginxRulesTests {
     @Test("A response that ends too early is not stored, and a part is no whole")
     func incomplete() async throws {
         let (rig, time) = (try await ServerRig.shared(), TestTime(start: Int64(Date().timeIntervalSince1970)))
-        let cache = HTTPDNSClient.ResponseCache.memory(.init(), clock: time.clock, time: SystemTimeSource())
+        let cache = HTTPDNSClient.ResponseCache(.init(), clock: time.clock, time: SystemTimeSource())
         let client = try await Self.client(cache, rig)
         let base = "http://rules-cache.wild.test:\(rig.httpPort)"
         await #expect(throws: HTTPDNSClientError.self) {
@@ -190,7 +191,7 @@ struct NginxRulesTests {
             let time = TestTime(start: Int64(Date().timeIntervalSince1970))
             var settings = HTTPDNSClient.ResponseCache.Settings()
             settings.mode = mode
-            let cache = HTTPDNSClient.ResponseCache.memory(settings, clock: time.clock, time: SystemTimeSource())
+            let cache = HTTPDNSClient.ResponseCache(settings, clock: time.clock, time: SystemTimeSource())
             let client = try await Self.client(cache, rig)
             let fields = row.fields.map { "f=\(Self.percentEncoded(Self.dated($0)))" }
             let query = (["code=\(row.status)"] + fields).joined(separator: "&")

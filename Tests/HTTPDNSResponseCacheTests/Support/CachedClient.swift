@@ -138,7 +138,7 @@ struct CachedClient {
         } else if let store {
             cache = HTTPDNSClient.ResponseCache(settings, store: store, clock: time.clock, time: clock)
         } else {
-            cache = .memory(settings, clock: time.clock, time: clock)
+            cache = HTTPDNSClient.ResponseCache(settings, clock: time.clock, time: clock)
         }
         var configuration = HTTPDNSClient.Configuration()
         configuration.responseCache = cache
