@@ -28,13 +28,13 @@ struct Authentication: Sendable {
         among credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential]
     ) throws(HTTPDNSClientError) -> (HTTPDNSClient.Credential, AuthorizationTarget)? {
         // The request's own field and the user information of its URL win. The rewriter refuses an unreadable URL.
-        guard request.own?.settings.options.stopsBeforeSending != true, !request.headerFields.contains(.authorization),
+        guard request.own?.callOptions.stopsBeforeSending != true, !request.headerFields.contains(.authorization),
             let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url),
             canonical.parsed.credential == nil
         else { return nil }
         let url = canonical.parsed
         let origin = HTTPDNSClient.Origin(url)
-        let own = request.own?.settings.options.credential
+        let own = request.own?.callOptions.credential
         let isWithheld = own.map { context.frame?.withholds($0, from: origin) == true } ?? true
         guard let credential = isWithheld ? credentials[origin] : own, !credential.isOff else {
             return nil
@@ -60,7 +60,7 @@ struct Authentication: Sendable {
     }
 
     /// Returns the use of a credential for the requests of a hop.
-    func run(
+    func makeRun(
         _ credential: HTTPDNSClient.Credential,
         _ target: AuthorizationTarget,
         _ request: HTTPDNSClient.Request,
@@ -95,7 +95,7 @@ struct Authentication: Sendable {
             let egressProxy = attempt.egressPath?.proxy
         else { return nil }
         let sent = fixed.rewritten.content.sent
-        let versions = context.options(of: request).settings.options.shared.versions
+        let versions = context.options(of: request).shared.versions
         guard !egressProxy.tunnels(sent.scheme, versions) else { return nil }
         let target = AuthorizationTarget(
             origin: HTTPDNSClient.Origin(sent),
@@ -172,7 +172,7 @@ extension HTTPDNSClient.InterceptionContext {
         to url: ParsedURL,
         by choice: EgressChoice
     ) throws(HTTPDNSClientError) {
-        guard url.scheme == .http, !options(of: request).settings.options.shared.allowsCleartextCredentials else {
+        guard url.scheme == .http, !options(of: request).shared.allowsCleartextCredentials else {
             return
         }
         switch choice {

@@ -51,7 +51,7 @@ extension HTTPDNSClient.Response {
     /// Whether a response may have changed the cookies of the jar that a request gets: the same request may then get another
     /// response. Servers use that to find out whether a client keeps cookies.
     func changesCookies(of request: HTTPDNSClient.Request) -> Bool {
-        request.own?.settings.options.usesCookies ?? true && !request.headerFields.contains(.cookie)
+        request.own?.callOptions.usesCookies ?? true && !request.headerFields.contains(.cookie)
             && headerFields.contains(.setCookie) && !hasStoredCookies
     }
 }

@@ -48,12 +48,12 @@ final class EgressSelector: Sendable {
     func isDirect(_ request: borrowing HTTPDNSClient.Request) -> Bool {
         guard isPlain else { return false }
         guard let own = request.own else { return true }
-        return own.settings.options.shared.proxy == .off && own.settings.options.shared.unixSocket == nil
+        return own.shared.proxy == .off && own.shared.unixSocket == nil
     }
 
     /// Returns the path of the Unix socket that a hop goes to; nil for none. A call's proxy takes the place of the client's.
     func socket(of request: HTTPDNSClient.Request) -> String? {
-        guard let options = request.own?.settings.options.shared else { return unixSocket }
+        guard let options = request.own?.shared else { return unixSocket }
         return options.unixSocket == unixSocket && options.proxy != rules ? nil : options.unixSocket
     }
 
@@ -62,7 +62,7 @@ final class EgressSelector: Sendable {
         -> EgressChoice
     {
         if isDirect(request) { return .direct }
-        let rulesOfCall = request.own?.settings.options.shared.proxy ?? rules
+        let rulesOfCall = request.own?.shared.proxy ?? rules
         if let path = socket(of: request) {
             if let fault = UnixSocketPath.fault(in: path) {
                 throw HTTPDNSClientError(code: .invalidRequest, phase: .request, message: fault)

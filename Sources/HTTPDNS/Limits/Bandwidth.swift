@@ -400,13 +400,13 @@ struct RateLimits: Sendable {
     /// Returns the rate of the response body; none for most requests.
     func receiving(of request: HTTPDNSClient.Request) -> BodyRate? {
         guard receiving != nil || request.own != nil else { return nil }
-        return rate(receiving, request.own?.settings.options.bandwidth.receiving?.bytes)
+        return rate(receiving, request.own?.callOptions.bandwidth.receiving?.bytes)
     }
 
     /// Returns the rate of the request body; none for most requests.
     func sending(of request: HTTPDNSClient.Request) -> BodyRate? {
         guard sending != nil || request.own != nil else { return nil }
-        return rate(sending, request.own?.settings.options.bandwidth.sending?.bytes)
+        return rate(sending, request.own?.callOptions.bandwidth.sending?.bytes)
     }
 
     private func rate(_ shared: RateLimit?, _ own: Int?) -> BodyRate? {

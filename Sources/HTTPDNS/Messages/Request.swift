@@ -70,6 +70,10 @@ extension HTTPDNSClient {
                     if isResolved { yield settings.options } else { yield settings.resolved(from: .none).options }
                 }
             }
+            /// The options of a call that has begun.
+            var callOptions: HTTPDNSClient.Request.Options { _read { yield settings.options } }
+            /// The options of a call that has begun, which a client has too.
+            var shared: HTTPDNSClient.Options { _read { yield settings.options.shared } }
             var onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)? { settings.onInterimResponse }
             var observer: (@Sendable (HTTPDNSClient.RequestEvent) async -> Void)? { settings.observer }
             var interceptors: InterceptorChain { settings.interceptors }

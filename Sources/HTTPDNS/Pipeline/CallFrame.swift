@@ -66,7 +66,7 @@ final class CallFrame: Sendable {
         headLimit = Lock(time?.firstDeadline)
         callerURL = request?.url
         callerCredential =
-            if let request, let credential = request.own?.settings.options.credential {
+            if let request, let credential = request.own?.callOptions.credential {
                 (credential, HTTPDNSClient.Origin(request.url))
             } else {
                 nil
@@ -94,13 +94,13 @@ final class CallFrame: Sendable {
     func end() { ended.store(true, ordering: .releasing) }
 
     /// Begins the time of a hop, which runs until its head.
-    func beginHead(of call: CallTime) {
+    func limitUntilHead(of call: CallTime) {
         let end = call.firstDeadline
         headLimit.withLock { $0 = end }
     }
 
     /// Ends the time of a hop: its head is there, or its body is being sent, for which the transfer has a limit.
-    func endHead(of call: CallTime) {
+    func limitUntilEnd(of call: CallTime) {
         let end = call.deadline
         headLimit.withLock { $0 = end }
     }
@@ -120,7 +120,7 @@ final class CallFrame: Sendable {
     }
 
     /// Returns a number for the next hop of the call, from 0.
-    func nextHop() -> Int {
+    func takeHopNumber() -> Int {
         if hasStubs.load(ordering: .relaxed) { stubbed.withLock { $0 = nil } }
         return hops.wrappingAdd(1, ordering: .relaxed).oldValue
     }

@@ -89,7 +89,7 @@ struct CallState {
                 for: request,
                 context,
                 among: pipeline.current.values.credentials
-            ), let run = pipeline.authentication.run(credential, target, request, context)
+            ), let run = pipeline.authentication.makeRun(credential, target, request, context)
         else { return }
         login = Login(credential: credential, target: target, run: run)
         next = .authorize
@@ -137,7 +137,7 @@ struct CallState {
     mutating func drain(_ pipeline: Pipeline) async throws {
         try await response?.body.drain()
         next = afterDrain
-        if next != .pause { context.call.nextHop(after: request) }
+        if next != .pause { context.call.restartHeadTime(after: request) }
         if let redirected { try follow(redirected, pipeline) }
     }
 
@@ -178,11 +178,11 @@ struct CallState {
             // Another loop may have a connection that waits for it.
             tries.trail.add(result)
             (context.constraints.isOnAnotherLoop, context.rewritten) = (true, nil)
-            context.call.nextHop(after: request)
+            context.call.restartHeadTime(after: request)
             return true
         }
-        let policy = context.options(of: request).settings.options.shared.retries
-        guard policy.limit > 0 || policy.networkWait > .zero, request.own?.settings.options.stopsBeforeSending != true,
+        let policy = context.options(of: request).shared.retries
+        guard policy.limit > 0 || policy.networkWait > .zero, request.own?.callOptions.stopsBeforeSending != true,
             let outcome = RetryRun.Outcome(result, wasSent: wasSent, now: pipeline.retrying.calendarSeconds)
         else { return false }
         let now = pipeline.retrying.time.now()
@@ -205,7 +205,7 @@ struct CallState {
         context.frame?.observed?.note(.retried(after: result, in: wait))
         tries.trail.add(result)
         context.constraints.isRetry = true
-        context.constraints.failedEndpoint = RetryRun.endpoint(of: result)
+        context.constraints.avoided = RetryRun.endpoint(of: result)
         // The time is taken before the wait, so that calls that failed meanwhile share one query.
         context.constraints.freshAfter = nil
         if case .failure = outcome { context.constraints.freshAfter = now - CallState.stillFresh }
@@ -233,7 +233,7 @@ struct CallState {
             throw HTTPDNSClientError.shutDown
         }
         tries.trail.noteRetry()
-        context.call.nextHop(after: request)
+        context.call.restartHeadTime(after: request)
         next = .send
     }
 
@@ -284,7 +284,7 @@ struct CallState {
         }
         pipeline.authentication.logAnswer(login.credential, login.target)
         (context.constraints.isRetry, context.constraints.isOnAnotherLoop) = (false, false)
-        (context.constraints.failedEndpoint, context.constraints.freshAfter) = (nil, nil)
+        (context.constraints.avoided, context.constraints.freshAfter) = (nil, nil)
         // Before the wait for a token: its closure may need the connection.
         drain(response, before: .authorize)
         return nil
@@ -299,7 +299,7 @@ struct CallState {
             try redirects?.note(response, to: request, context)
         } else {
             guard status != nil, response.headerFields.contains(.location) else { return false }
-            let policy = context.options(of: request).settings.options.shared.redirects
+            let policy = context.options(of: request).shared.redirects
             // A redirect of a handler has no http or https URL to start from.
             guard policy.limit > 0, pipeline.schemes?.answers(request.url) != true else { return false }
             hasResponse = true
@@ -342,8 +342,8 @@ struct CallState {
         // The hook may need the connection, and may want the response.
         response.body = try await response.body.released()
         self.response = response
-        context.call.nextHop(after: request)
-        context.frame?.beginHead(of: context.call)
+        context.call.restartHeadTime(after: request)
+        context.frame?.limitUntilHead(of: context.call)
         let redirect = HTTPDNSClient.RedirectPolicy.Redirect(
             request: request,
             response: response.head,
@@ -363,7 +363,7 @@ struct CallState {
         switch decision.kind {
         case .follow: try follow(redirected, pipeline)
         case .refuse:
-            context.frame?.endHead(of: context.call)
+            context.frame?.limitUntilEnd(of: context.call)
             return finished(response)
         case .change(let changed):
             let request = GivenRequest(request: redirected.request).replaced(by: changed)
@@ -420,13 +420,13 @@ extension Pipeline {
         retrying.noteCall()
         var call = try CallState(request, context, self)
         do {
-            return try await run(&call)
+            return try await sendRequests(of: &call)
         } catch {
             throw call.failed(error, self)
         }
     }
 
-    private func run(_ call: inout CallState) async throws -> HTTPDNSClient.Response {
+    private func sendRequests(of call: inout CallState) async throws -> HTTPDNSClient.Response {
         while true {
             switch call.next {
             case .authorize: try await call.authorize()

@@ -119,7 +119,7 @@ struct ClientFields {
     ) async throws -> HTTPFields {
         // The rewriter refuses an unreadable URL, with its own message.
         guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url) else { return [:] }
-        let policy = context.options(of: request).settings.options.shared.redirects
+        let policy = context.options(of: request).shared.redirects
         let isForeign = context.constraints.isForeign
         var given = rules?.fields(for: url.parsed.host) { isForeign && policy.withholds($0) } ?? [:]
         if let compute {

@@ -21,7 +21,7 @@ struct InnerHop {
         /// The addresses of the system resolver.
         case resolveBySystem
         /// Other settings, which have replaced those of the hop before it was sent.
-        case settleAgain
+        case prepareAgain
     }
 
     private enum Stage {
@@ -68,9 +68,9 @@ struct InnerHop {
     }
 
     /// Takes that other settings have replaced those of the hop.
-    mutating func settleAgain(_ choice: ConnectionChoice) {
+    mutating func prepareAgain(_ choice: ConnectionChoice) {
         leave(choice)
-        next = .settleAgain
+        next = .prepareAgain
     }
 
     /// Takes an error of the present step.
@@ -132,11 +132,11 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard let observed = context.frame?.observed else { return try await run(request, context) }
+        guard let observed = context.frame?.observed else { return try await sendPrepared(request, context) }
         var context = context
         context.sending = observed.beginSending(context.hop, request)
         do {
-            return try await run(request, context)
+            return try await sendPrepared(request, context)
         } catch {
             observed.note(.failed(context.sending, error))
             throw error
@@ -144,7 +144,7 @@ extension Pipeline {
     }
 
     /// Sends a hop. When the settings change before it is sent, it is prepared again; its interceptors do not run again.
-    private func run(
+    private func sendPrepared(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
@@ -161,15 +161,15 @@ extension Pipeline {
         } catch let error where isStale(context) && !(error is CancellationError) {
             // What has failed by the former settings says nothing about the newer ones. Without the permit, which it will ask for.
             permit = nil
-            return try await runAgain(request, context)
+            return try await sendPreparedAgain(request, context)
         }
-        let stopsBeforeSending = request.own?.settings.options.stopsBeforeSending == true
+        let stopsBeforeSending = request.own?.callOptions.stopsBeforeSending == true
         var hop = InnerHop(
             rewritten,
             path: stopsBeforeSending ? .given : choice.path(for: rewritten),
             mayFallBack: !stopsBeforeSending && rewritten.mayFallBack
         )
-        while hop.next != .settleAgain {
+        while hop.next != .prepareAgain {
             do {
                 switch hop.next {
                 case .transfer:
@@ -184,10 +184,10 @@ extension Pipeline {
                         hop.noteResponse(in: choice)
                         return response
                     }
-                    hop.settleAgain(choice)
+                    hop.prepareAgain(choice)
                 case .awaitFamily: try hop.send(to: try await lateFamily(of: hop, for: request, context))
                 case .resolveBySystem: try hop.send(to: try await bySystem(hop, for: request, context))
-                case .settleAgain: break
+                case .prepareAgain: break
                 }
             } catch {
                 // A limit of a redirect, or of a call with networks of its own, does not apply to others.
@@ -199,18 +199,18 @@ extension Pipeline {
         }
         // The client's fields may be computed by code that needs a connection.
         permit = nil
-        return try await runAgain(request, context)
+        return try await sendPreparedAgain(request, context)
     }
 
     /// Sends a hop whose settings were replaced before it was sent.
-    private func runAgain(
+    private func sendPreparedAgain(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        beginHead(after: request, context)
+        limitUntilNextHead(after: request, context)
         var newer = (request, context)
-        try await settle(&newer.0, &newer.1)
-        return try await run(newer.0, newer.1)
+        try await prepare(&newer.0, &newer.1)
+        return try await sendPrepared(newer.0, newer.1)
     }
 
     /// Returns the hop with its host and addresses.

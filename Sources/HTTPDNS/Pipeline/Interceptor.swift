@@ -263,7 +263,7 @@ struct CallTime: Sendable {
 
     /// Restarts the time for the head after a hop.
     /// - Parameter request: The request of the hop. A long body must not use the time of the next hop.
-    mutating func nextHop(after request: HTTPDNSClient.Request) {
+    mutating func restartHeadTime(after request: HTTPDNSClient.Request) {
         if !request.body.isEmpty { headStart = SystemTimeSource().now() }
     }
 }
@@ -281,7 +281,7 @@ struct HopConstraints: Sendable {
     /// Whether the hop was repeated because a loop of the transport could not send it.
     var isOnAnotherLoop = false
     /// The endpoint of the try before, which a retry does not prefer.
-    var failedEndpoint: HTTPDNSEndpoint?
+    var avoided: HTTPDNSEndpoint?
     /// The time, on the resolver's clock, before which answers of providers are too old for this hop.
     var freshAfter: MonotonicTime?
     /// The header fields that were dropped on earlier hops.

@@ -20,7 +20,7 @@ extension Pipeline {
             return try await call(request.resolved(from: settings.options), carrying: rewritten, within: began)
         }
         let options = request.own ?? settings.options
-        let time = began ?? CallTime(options.settings.options.shared.timeouts)
+        let time = began ?? CallTime(options.shared.timeouts)
         do {
             if needsFrame(request) {
                 let request = request.resolved(from: options)

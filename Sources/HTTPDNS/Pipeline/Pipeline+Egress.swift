@@ -216,7 +216,7 @@ extension Pipeline {
             context.noteSent()
             let length = BodyLength(declaredBy: answer.head, to: request.method, decodes: fixed.isDecoded)
             try await HTTPDNSClient.Response.Body(answer.body, of: hop, length: length).drain()
-            context.call.nextHop(after: request)
+            context.call.restartHeadTime(after: request)
         }
     }
 

@@ -37,7 +37,7 @@ extension Pipeline {
         let clock = SystemTimeSource()
         // Without a connect limit the lookup's own limit is the shorter one.
         let connect =
-            clock.now() + (context.options(of: request).settings.options.shared.timeouts.connect ?? .seconds(300))
+            clock.now() + (context.options(of: request).shared.timeouts.connect ?? .seconds(300))
         let end = context.call.firstDeadline.map { min($0, connect) } ?? connect
         let wait = await LimitedWork.run(until: end, on: clock) { [self] in
             await lateHop(of: rewritten, for: request, besides: tried, in: networks, redirectedFrom: scope)

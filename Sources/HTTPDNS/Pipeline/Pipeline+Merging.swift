@@ -14,15 +14,15 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) -> Bool {
-        guard context.options(of: request).settings.options.shared.mergesIdenticalReads else { return false }
+        guard context.options(of: request).shared.mergesIdenticalReads else { return false }
         if let own = request.own {
-            guard !own.settings.options.stopsBeforeSending, own.onInterimResponse == nil, own.interceptors.isEmpty,
+            guard !own.callOptions.stopsBeforeSending, own.onInterimResponse == nil, own.interceptors.isEmpty,
                 own.properties.isEmpty
             else { return false }
         }
         // The cookies of a hop are added inside this step, and may be another user's after a login: calls with the jar do not
         // share.
-        if cookies != nil, request.own?.settings.options.usesCookies ?? true { return false }
+        if cookies != nil, request.own?.callOptions.usesCookies ?? true { return false }
         guard SharedReads.isAllowed else { return false }
         // An outer rewriter has chosen the addresses of a rewritten request.
         return (request.method == .get || request.method == .head) && request.body.isEmpty && context.rewritten == nil
@@ -37,16 +37,16 @@ extension Pipeline {
         let start = context.frame?.observed.map { _ in SystemTimeSource().now() }
         try Task.checkCancellation()
         // While it waits, the table has its limits.
-        context.frame?.endHead(of: context.call)
+        context.frame?.limitUntilEnd(of: context.call)
         let turn = try await reads.turn(
             key,
-            order: request.own?.settings.options.priority.rawValue ?? 0,
+            order: request.own?.callOptions.priority.rawValue ?? 0,
             head: context.call.firstDeadline,
             body: context.call.deadline
         )
         switch turn {
         case .send(let lead):
-            context.frame?.beginHead(of: context.call)
+            context.frame?.limitUntilHead(of: context.call)
             return try await sendShared(request, context, lead)
         case .shared(let shared):
             context.frame?.noteSent()
@@ -89,7 +89,7 @@ extension Pipeline {
     ) {
         for index in response.exchanges.indices { response.exchanges[index].isMerged = true }
         guard let frame = context.frame, let observed = frame.observed, let start else { return }
-        observed.note(.merged(frame.nextHop(), request, response, since: start))
+        observed.note(.merged(frame.takeHopNumber(), request, response, since: start))
     }
 
     /// Sends a request for all calls that wait for it, within the limits of its own call.

@@ -12,8 +12,8 @@ extension Pipeline {
     func sendOuter(_ call: inout CallState) async throws -> HTTPDNSClient.Response {
         let frame = call.context.frame
         if let frame {
-            frame.beginHead(of: call.context.call)
-            call.context.hop = frame.nextHop()
+            frame.limitUntilHead(of: call.context.call)
+            call.context.hop = frame.takeHopNumber()
         }
         (call.context.addedFields, call.context.hasJarCookies) = (nil, false)
         // Neither the request nor its parts are copied more often: a copy counts references to all of them.
@@ -21,9 +21,9 @@ extension Pipeline {
         if let field = call.context.authorization?.nextField() { changed.headerFields.append(field) }
         frame?.observed?.note(.hopBegan(call.context.hop, changed))
         do {
-            let jar = changed.own?.settings.options.usesCookies ?? true ? cookies : nil
+            let jar = changed.own?.callOptions.usesCookies ?? true ? cookies : nil
             let cookieURL = jar.flatMap { $0.addCookies(to: &changed, &call.context) }
-            try await settle(&changed, &call.context)
+            try await prepare(&changed, &call.context)
             let request = consume changed
             let response: HTTPDNSClient.Response
             if let responseCache, SharedReads.isAllowed, let hop = cacheableHop(request, call.context) {
@@ -34,7 +34,7 @@ extension Pipeline {
             if let jar, let cookieURL { jar.keepCookies(of: response, answering: cookieURL, call.context) }
             if let frame {
                 frame.observed?.note(.hopEnded(call.context.hop, .success(response)))
-                frame.endHead(of: call.context.call)
+                frame.limitUntilEnd(of: call.context.call)
             }
             return response
         } catch {
@@ -46,7 +46,8 @@ extension Pipeline {
     /// Prepares a hop with the settings in use: it adds the client's fields, and removes those that earlier settings
     /// added. Nothing of it is kept for the next hop.
     /// - Throws: The errors of ``ClientFields/fields(for:_:)``.
-    func settle(_ request: inout HTTPDNSClient.Request, _ context: inout HTTPDNSClient.InterceptionContext) async throws
+    func prepare(_ request: inout HTTPDNSClient.Request, _ context: inout HTTPDNSClient.InterceptionContext)
+        async throws
     {
         context.settingsNumber = await settingsNumber()
         if let added = context.addedFields {

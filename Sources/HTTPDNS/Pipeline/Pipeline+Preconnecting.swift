@@ -12,7 +12,7 @@ extension Pipeline {
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func preconnect(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSEndpoint {
         let options = request.own ?? current.options
-        let time = CallTime(options.settings.options.shared.timeouts)
+        let time = CallTime(options.shared.timeouts)
         do {
             return try await keepConnection(for: request, options, time)
         } catch let error as HTTPDNSClientError {

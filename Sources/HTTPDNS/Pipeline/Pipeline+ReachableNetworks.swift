@@ -13,8 +13,8 @@ extension Pipeline {
     func reachableNetworks(of request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
         -> HTTPDNSClient.ReachableNetworks
     {
-        let ofCall = clientNetworks.narrowed(by: context.callOptions.settings.options.shared.reachableNetworks)
-        return request.own.map { ofCall.narrowed(by: $0.settings.options.shared.reachableNetworks) } ?? ofCall
+        let ofCall = clientNetworks.narrowed(by: context.callOptions.shared.reachableNetworks)
+        return request.own.map { ofCall.narrowed(by: $0.shared.reachableNetworks) } ?? ofCall
     }
 
     /// Returns the hop without the addresses that it may not reach.

@@ -63,13 +63,13 @@ package struct CacheableHop: Sendable {
     /// Whether the client requests content codings, unless the request has an `Accept-Encoding` field.
     package var requestsCodings: Bool { request.isDecoded }
     /// The request's own Host field; nil for the URL's.
-    package var hostHeader: String? { request.own?.settings.options.hostHeader }
+    package var hostHeader: String? { request.own?.callOptions.hostHeader }
     /// The Unix socket of the request.
     package var unixSocket: String? { pipeline.egress.socket(of: request) }
     /// The request's own addresses, as a text; nil when it has none.
     package var addresses: String? {
-        guard let own = request.own, own.settings.options.addresses.targets != nil else { return nil }
-        return own.settings.options.addresses.description
+        guard let own = request.own, own.callOptions.addresses.targets != nil else { return nil }
+        return own.callOptions.addresses.description
     }
     /// The most private network scope whose responses the hop may get: it may reach only the public Internet, or the server that
     /// redirected to it limits it. Nil means any.
@@ -84,7 +84,7 @@ package struct CacheableHop: Sendable {
     /// The depth of the call inside others of its client: one that waited for the call around it would wait in vain.
     package var depth: Int { context.depth }
     /// Whether the body has its chunk framing, and is of no use to other requests.
-    package var keepsChunks: Bool { request.own?.settings.options.keepsChunks ?? false }
+    package var keepsChunks: Bool { request.own?.callOptions.keepsChunks ?? false }
     /// The moment on `SystemTimeSource` at which the call with its body must have ended; nil without a limit.
     package var bodyDeadline: MonotonicTime? { context.call.deadline }
     /// Whether the settings are in use that the request was made with.
@@ -143,7 +143,7 @@ extension Pipeline {
     ) -> CacheableHop? {
         // The rewriter refuses an unreadable URL, with its own message. Schemes of the program are answered in process.
         // A check of an identity wants the server.
-        guard schemes?.answers(request.url) != true, request.own?.settings.options.stopsBeforeSending != true,
+        guard schemes?.answers(request.url) != true, request.own?.callOptions.stopsBeforeSending != true,
             let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         else { return nil }
         var context = context
@@ -161,10 +161,10 @@ extension Pipeline {
         let request = hop.request
         var response = response
         // The fields by which the cache has answered. The client may have added them for one caller.
-        if response.sentFields == nil, request.own?.settings.options.notesSentFields == true {
+        if response.sentFields == nil, request.own?.callOptions.notesSentFields == true {
             response.sentFields = request.headerFields
         }
-        let limit = hop.context.options(of: request).settings.options.shared.maximumResponseBody?.bytes
+        let limit = hop.context.options(of: request).shared.maximumResponseBody?.bytes
         if let limit, let source = response.cacheSource, source.isStored, let length = response.body.declaredLength,
             length > limit
         {

@@ -71,7 +71,7 @@ extension Pipeline {
         let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
         let answer: HopAnswer
         // The transfer has a limit of its own for the head after a body.
-        if !request.body.isEmpty { context.frame?.endHead(of: context.call) }
+        if !request.body.isEmpty { context.frame?.limitUntilEnd(of: context.call) }
         do {
             if case .direct = fixed.egressChoice {
                 let body = request.body.isEmpty ? RequestBodySource.none : try await opened(request, context, hop)
@@ -93,7 +93,7 @@ extension Pipeline {
                 answer = sent
             }
         } catch {
-            beginHead(after: request, context)
+            limitUntilNextHead(after: request, context)
             guard let failure = error as? TransferFailure else { throw error }
             if failure.requestMayHaveBeenSent { context.noteSent() }
             throw HTTPDNSClientError(failure, on: hop)
@@ -102,11 +102,11 @@ extension Pipeline {
     }
 
     /// Begins the time of what follows a hop without a response.
-    func beginHead(after request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) {
+    func limitUntilNextHead(after request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) {
         guard let frame = context.frame else { return }
         var call = context.call
-        call.nextHop(after: request)
-        frame.beginHead(of: call)
+        call.restartHeadTime(after: request)
+        frame.limitUntilHead(of: call)
     }
 
     /// Fixes the endpoints and the egress path of a hop.
@@ -122,7 +122,7 @@ extension Pipeline {
         var endpoints = given.content.resolution.endpoints
         let stay = choice.stay(of: given, among: endpoints)
         var held: HTTPDNSEndpoint?
-        if let endpoint = stay?.endpoint, endpoint != context.constraints.failedEndpoint,
+        if let endpoint = stay?.endpoint, endpoint != context.constraints.avoided,
             let staying = rewriter.staying(
                 on: endpoint,
                 given,
@@ -145,7 +145,7 @@ extension Pipeline {
         if given.content.resolution.limitsVersions {
             (endpoints, offers) = try rewritten.usable(
                 endpoints,
-                offering: context.options(of: request).settings.options.shared.versions
+                offering: context.options(of: request).shared.versions
             )
         }
         // Made in one step: a value of this size that changed in a variable would be copied, with all its references
@@ -173,7 +173,7 @@ extension Pipeline {
     ) -> HTTPDNSClient.Response {
         let rewritten = fixed.rewritten
         context.noteSent()
-        context.frame?.endHead(of: context.call)
+        context.frame?.limitUntilEnd(of: context.call)
         // A connection that carries one request at a time counts as one.
         fixed.permit?.noteHead(
             isShared: answer.version == .http2
@@ -214,7 +214,7 @@ extension Pipeline {
             [consume exchange]
         )
         if let rate = rates.receiving(of: request) { response.body = response.body.limited(by: rate, hop) }
-        if context.keepsCodings || request.own?.settings.options.notesSentFields == true {
+        if context.keepsCodings || request.own?.callOptions.notesSentFields == true {
             response.sentFields = request.headerFields
         }
         return response
@@ -258,17 +258,17 @@ extension Pipeline {
             body: body,
             endpoints: endpoints ?? fixed.endpoints,
             limits: TransferLimits(
-                callOptions.settings.options.shared.timeouts,
-                maximumResponseBody: callOptions.settings.options.shared.maximumResponseBody
+                callOptions.shared.timeouts,
+                maximumResponseBody: callOptions.shared.maximumResponseBody
             ),
-            versions: callOptions.settings.options.shared.versions,
+            versions: callOptions.shared.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
         transfer.offers = fixed.offers
         transfer.lateEndpoints = fixed.lateEndpoints
         transfer.egressPath = egressPath
         transfer.order = order.order(of: content.resolution)
-        transfer.avoided = context.constraints.failedEndpoint
+        transfer.avoided = context.constraints.avoided
         // A hedge is a copy, and a copy would repeat the count of a nonce.
         transfer.hedgeAfter = context.authorization?.isCounted == true ? nil : hedgeAfter
         transfer.limits.deadline = context.call.deadline

@@ -205,7 +205,7 @@ final class Pipeline: Sendable {
     var hasCredentials: Bool { usesCredentials.load(ordering: .relaxed) }
     /// Whether a hop may have a credential. Nearly no hop does.
     func mayAuthenticate(_ request: borrowing HTTPDNSClient.Request) -> Bool {
-        if let credential = request.own?.settings.options.credential { return !credential.isOff }
+        if let credential = request.own?.callOptions.credential { return !credential.isOff }
         // The rewriter refuses an unreadable URL.
         guard hasCredentials, let origin = HTTPDNSClient.Origin(request.url) else { return false }
         return current.values.credentials[origin] != nil

@@ -81,7 +81,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
             }
         try RequestCheck.check(request, at: url)
         // Nearly all requests: nothing of their own changes the query.
-        let isBare = carried == nil && freshAfter == nil && request.own?.settings.options.leavesQuery ?? true
+        let isBare = carried == nil && freshAfter == nil && request.own?.callOptions.leavesQuery ?? true
         if isBare, let name = url.name, let resolution = resolver.cached(name, port: url.port) {
             return finish(request, url, resolution)
         }

@@ -42,10 +42,10 @@ extension HTTPDNSRewriter {
                 self.url = url
                 self.resolution = resolution
                 let own = request.own
-                addresses = own?.settings.options.addresses ?? .automatic
-                families = own?.settings.options.families
-                hostHeader = own?.settings.options.hostHeader
-                reachableNetworks = own?.settings.options.shared.reachableNetworks ?? .any
+                addresses = own?.callOptions.addresses ?? .automatic
+                families = own?.callOptions.families
+                hostHeader = own?.callOptions.hostHeader
+                reachableNetworks = own?.shared.reachableNetworks ?? .any
                 self.issuer = issuer
                 self.tagExpiry = tagExpiry
             }
