@@ -134,8 +134,7 @@ extension Pipeline {
             endpoints.insert(endpoint, at: 0)
             held = endpoint
         }
-        let egressChoice =
-            egress.isDirect(request) ? EgressChoice.direct : try egress.choice(of: request, for: given.content.url)
+        let egressChoice = try egress.choice(of: request, for: given.content.url)
         let networks = reachableNetworks(of: request, context)
         if networks != .any {
             rewritten = try limited(rewritten, to: networks, for: request, by: egressChoice)
