@@ -13,7 +13,7 @@ extension StringProtocol {
     package var lowercasedASCII: String { String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self) }
 
     /// The text without spaces and tabs at its ends.
-    package var trimmed: String { String(decoding: utf8.trimmed, as: UTF8.self) }
+    package var trimmed: String { String(decoding: Array(utf8).trimmed, as: UTF8.self) }
 }
 
 extension BidirectionalCollection<UInt8> {
