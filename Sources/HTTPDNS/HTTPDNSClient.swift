@@ -262,7 +262,7 @@ public final class HTTPDNSClient: Sendable {
         let networks = pipeline.clientNetworks.narrowed(by: request.options.reachableNetworks)
         if networks == .any { return rewritten }
         let egressChoice = try pipeline.egress.choice(of: request, for: rewritten.content.url)
-        return try pipeline.limited(rewritten, to: networks, for: request, by: egressChoice)
+        return try rewriter.limited(rewritten, to: networks, for: request, by: egressChoice)
     }
 
     /// Returns a request with the options of a call that starts now.

@@ -110,7 +110,7 @@ extension HopAnswer {
     ///
     /// The transport adds `Accept-Encoding` to the request (``TransferRequest/decodes``), as one line for all requests.
     /// - Parameter decodes: Whether the hop has requested codings. With a response cache the body stays as received, and
-    ///   ``Pipeline/decoded(_:to:of:)`` decodes it.
+    ///   ``CacheableHop/decoded(_:of:)`` decodes it.
     func body(to method: HTTPRequest.Method, decodes: Bool, _ hop: HopRecord) -> HTTPDNSClient.Response.Body {
         let length = BodyLength(declaredBy: head, to: method, decodes: decodes)
         guard head.declaresCoding, decodes else { return HTTPDNSClient.Response.Body(body, of: hop, length: length) }

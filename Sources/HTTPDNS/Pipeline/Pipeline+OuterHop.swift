@@ -26,8 +26,8 @@ extension Pipeline {
             try await prepare(&changed, &call.context)
             let request = consume changed
             let response: HTTPDNSClient.Response
-            if let responseCache, SharedReads.isAllowed, let hop = cacheableHop(request, call.context) {
-                response = try decoded(try await responseCache.respond(to: hop), to: hop, of: responseCache)
+            if let responseCache, SharedReads.isAllowed, let hop = CacheableHop(request, call.context, self) {
+                response = try hop.decoded(try await responseCache.respond(to: hop), of: responseCache)
             } else {
                 response = try await intercept(0, request, call.context)
             }

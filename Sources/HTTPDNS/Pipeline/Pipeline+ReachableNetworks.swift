@@ -7,16 +7,7 @@ internal import HTTPDNSPrimitives
 
 // This step is part of the transfer, where the endpoints of a hop are fixed. Each hop passes it: redirects, retries,
 // system path, preconnected ones.
-extension Pipeline {
-    /// Returns the networks that a hop may reach: those that the client, the call, and the request all may. A request that
-    /// an interceptor or a redirect hook sends instead can narrow them, too.
-    func reachableNetworks(of request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
-        -> HTTPDNSClient.ReachableNetworks
-    {
-        let ofCall = clientNetworks.narrowed(by: context.callOptions.shared.reachableNetworks)
-        return request.own.map { ofCall.narrowed(by: $0.shared.reachableNetworks) } ?? ofCall
-    }
-
+extension HTTPDNSRewriter {
     /// Returns the hop without the addresses that it may not reach.
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left, for a Unix socket, and for a
     ///   name that a proxy resolves itself.
@@ -40,7 +31,7 @@ extension Pipeline {
         let reachable = try networks.reachable(of: endpoints, host)
         if reachable.count == endpoints.count { return rewritten }
         resolution.endpoints = reachable
-        return rewriter.replacing(resolution, in: rewritten, for: request)
+        return replacing(resolution, in: rewritten, for: request)
     }
 }
 

@@ -135,36 +135,31 @@ package struct CacheableHop: Sendable {
 
 // This step is after cookies and header fields, which `Vary` may name, and before network interceptors. Bodies below it are as
 // received, and decoding is above it.
-extension Pipeline {
-    /// Returns the hop for the cache; nil for one that does not concern it.
-    func cacheableHop(
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
-    ) -> CacheableHop? {
+extension CacheableHop {
+    /// Creates nil for a hop that does not concern the cache.
+    init?(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext, _ pipeline: Pipeline) {
         // The rewriter refuses an unreadable URL, with its own message. Schemes of the program are answered in process.
         // A check of an identity wants the server.
-        guard schemes?.answers(request.url) != true, request.own?.callOptions.stopsBeforeSending != true,
+        guard pipeline.schemes?.answers(request.url) != true, request.own?.callOptions.stopsBeforeSending != true,
             let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         else { return nil }
         var context = context
         context.keepsCodings = true
-        return CacheableHop(request: request, url: url, pipeline: self, context: context)
+        self.init(request: request, url: url, pipeline: pipeline, context: context)
     }
 
     /// Returns a response with its content codings decoded, within the limit for bodies. A body that cannot be decoded to its end
     /// is in the cache by then, and is removed.
     func decoded(
         _ response: HTTPDNSClient.Response,
-        to hop: CacheableHop,
         of cache: any ResponseCaching
     ) throws(HTTPDNSClientError) -> HTTPDNSClient.Response {
-        let request = hop.request
         var response = response
         // The fields by which the cache has answered. The client may have added them for one caller.
         if response.sentFields == nil, request.own?.callOptions.notesSentFields == true {
             response.sentFields = request.headerFields
         }
-        let limit = hop.context.options(of: request).shared.maximumResponseBody?.bytes
+        let limit = context.options(of: request).shared.maximumResponseBody?.bytes
         if let limit, let source = response.cacheSource, source.isStored, let length = response.body.declaredLength,
             length > limit
         {
@@ -173,7 +168,7 @@ extension Pipeline {
         guard response.content.declaresCoding, request.isDecoded, !response.body.isDecoded, request.method != .head
         else { return response }
         response.body = response.body.decoded(ResponseHead(response.head), limit: limit) {
-            await cache.removeResponse(to: hop)
+            await cache.removeResponse(to: self)
         }
         return response
     }

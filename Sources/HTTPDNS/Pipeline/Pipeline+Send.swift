@@ -137,7 +137,7 @@ extension Pipeline {
         let egressChoice = try egress.choice(of: request, for: given.content.url)
         let networks = reachableNetworks(of: request, context)
         if networks != .any {
-            rewritten = try limited(rewritten, to: networks, for: request, by: egressChoice)
+            rewritten = try rewriter.limited(rewritten, to: networks, for: request, by: egressChoice)
             endpoints = rewritten.content.resolution.endpoints
         }
         var offers: [HTTPDNSEndpoint: OfferedVersions]?

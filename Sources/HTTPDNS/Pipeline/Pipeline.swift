@@ -20,7 +20,7 @@ internal import Synchronization
 /// Once per request, which is a hop or another try of it, down and back in reverse: ``sendOuter(_:)``.
 ///
 /// 5. Cookies, and the header fields of the client (``ClientFields``).
-/// 6. The response cache (`Pipeline+ResponseCache.swift`).
+/// 6. The response cache (``CacheableHop``).
 /// 7. Network interceptors, then the stubs of a test, and then the handlers of schemes (`SchemeHandlers.swift`).
 ///
 /// Once per request that the interceptors pass on: ``InnerHop``. A connection that is made in advance passes these steps alone
@@ -31,8 +31,9 @@ internal import Synchronization
 /// 9. Admission: the wait for a connection (``Admissions``).
 /// 10. The addresses of the system after those that refuse connections: ``InnerHop`` decides which addresses are next.
 /// 11. The transfer (`Pipeline+Send.swift`): it fixes the endpoints within the reachable networks
-///    (`Pipeline+ReachableNetworks.swift`), opens the body, sends the request, through a proxy or to a Unix socket where there is
-///    one (`Pipeline+Egress.swift`), and makes the response, whose content codings are decoded when it is read (``HopAnswer``).
+///    (``HTTPDNSRewriter/limited(_:to:for:by:)``), opens the body, sends the request, through a proxy or to a Unix socket where
+///    there is one (`Pipeline+Egress.swift`), and makes the response, whose content codings are decoded when it is read
+///    (``HopAnswer``).
 final class Pipeline: Sendable {
     let rewriter: HTTPDNSRewriter
     let gate = CallGate()
@@ -201,6 +202,15 @@ final class Pipeline: Sendable {
     var clientNetworks: HTTPDNSClient.ReachableNetworks {
         reachesPublicInternetOnly.load(ordering: .acquiring) ? .publicInternet : .any
     }
+    /// Returns the networks that a hop may reach: those that the client, the call, and the request all may. A request that
+    /// an interceptor or a redirect hook sends instead can narrow them, too.
+    func reachableNetworks(of request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
+        -> HTTPDNSClient.ReachableNetworks
+    {
+        let ofCall = clientNetworks.narrowed(by: context.callOptions.shared.reachableNetworks)
+        return request.own.map { ofCall.narrowed(by: $0.shared.reachableNetworks) } ?? ofCall
+    }
+
     /// Whether there are credentials for origins.
     var hasCredentials: Bool { usesCredentials.load(ordering: .relaxed) }
     /// Whether a hop may have a credential. Nearly no hop does.
