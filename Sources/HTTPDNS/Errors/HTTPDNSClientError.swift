@@ -242,16 +242,22 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         _ phase: Phase,
         _ message: String,
         host: String? = nil,
-        hint: String = callTimeHint,
+        hint: String? = nil,
         limit: Duration? = nil,
         mayHaveBeenSent: Bool = false
     ) -> HTTPDNSClientError {
-        var error = HTTPDNSClientError(code: .timedOut, phase: phase, message: message, host: host, hint: hint)
+        var error = HTTPDNSClientError(
+            code: .timedOut,
+            phase: phase,
+            message: message,
+            host: host,
+            hint: hint ?? callTimeHint
+        )
         (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (limit, true, mayHaveBeenSent)
         return error
     }
 
-    package static let callTimeHint = "timeouts.responseHead and timeouts.total bound it, for one call or for all"
+    static let callTimeHint = "timeouts.responseHead and timeouts.total bound it, for one call or for all"
 
     /// The message and the hint, on one line.
     public var description: String {

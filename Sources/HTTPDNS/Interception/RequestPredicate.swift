@@ -351,7 +351,7 @@ package enum FormItems {
         text.split(separator: "&").map(item)
     }
 
-    package static func item(_ text: Substring) -> Item {
+    private static func item(_ text: Substring) -> Item {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         return Item(name: decoded(parts[0]), value: parts.count > 1 ? decoded(parts[1]) : "")
     }

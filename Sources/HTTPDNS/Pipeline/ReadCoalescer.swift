@@ -96,7 +96,7 @@ package final class ReadCoalescer<Key: Hashable & Sendable, Value: Sendable>: Se
         func noteShareable() { coalescer.state.withLock { $0.unshareable.remove(hash) } }
 
         /// Notes that the response head has arrived.
-        package func noteHead() {
+        func noteHead() {
             if let id { coalescer.state.withLock { $0.table.noteHead(id) } }
         }
 

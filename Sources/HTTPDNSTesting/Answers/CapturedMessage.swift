@@ -181,8 +181,8 @@ struct MessageLines {
         guard !digits.isEmpty, digits.count <= 15 else { return nil }
         var size = 0
         for byte in digits {
-            guard let digit = PercentCoding.digit(byte) else { return nil }
-            size = size << 4 | Int(digit)
+            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
+            size = size << 4 | digit
         }
         return size
     }

@@ -12,7 +12,7 @@ enum RecordedURL {
         let whole = url.prefix { $0 != "#" }
         guard let mark = whole.firstIndex(of: "?") else { return URLText.withoutUserInformation(String(whole)) }
         let items = whole[whole.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
-        let kept = items.filter { !names.contains(FormItems.item($0).name.lowercased()) }
+        let kept = items.filter { !names.contains(FormItems.items(of: String($0)).first?.name.lowercased() ?? "") }
         let start = URLText.withoutUserInformation(String(whole[..<mark]))
         // A query that was empty stays; one of which nothing is left goes.
         return kept.isEmpty ? start : "\(start)?\(kept.joined(separator: "&"))"
