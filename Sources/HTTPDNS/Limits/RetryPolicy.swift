@@ -75,6 +75,9 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClient.RetryPolicy {
+    /// Whether no request is repeated.
+    var isOff: Bool { limit <= 0 && networkWait <= .zero }
+
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
         guard (0...100).contains(limit) else {

@@ -182,7 +182,7 @@ struct CallState {
             return true
         }
         let policy = context.options(of: request).shared.retries
-        guard policy.limit > 0 || policy.networkWait > .zero, request.own?.callOptions.stopsBeforeSending != true,
+        guard !policy.isOff, request.own?.callOptions.stopsBeforeSending != true,
             let outcome = RetryRun.Outcome(result, wasSent: wasSent, now: pipeline.retrying.calendarSeconds)
         else { return false }
         let now = pipeline.retrying.time.now()
