@@ -311,7 +311,8 @@ private final class WorldRun: @unchecked Sendable {
 
     private func client(_ configuration: HTTPDNSClient.Configuration) async throws -> HTTPDNSClient {
         guard variant.depth == .pipeline else { return try await HTTPDNSClient(configuration: configuration) }
-        let configuration = try await configuration.withOpenResponseCache()
+        var configuration = configuration
+        configuration.responseCaching = try await configuration.responseCaching?.open(configuration.logger)
         let resolver = try HTTPDNSResolver(
             configuration.resolverSettings,
             isEnabled: configuration.isEnabled,
