@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 public import HTTPDNS
-public import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 extension HTTPDNSStubs {
     /// The answer of a stub to a request.
