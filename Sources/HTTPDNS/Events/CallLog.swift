@@ -429,7 +429,7 @@ struct CallLog: Sendable {
             )
         }
         // The log lives as long as the response does.
-        defer { (sendings, details, record.details) = ([], nil, nil) }
+        defer { (sendings, openHops, details, record.details) = ([], [], nil, nil) }
         return record
     }
 }
