@@ -11,8 +11,9 @@ internal import HTTPDNSPrimitives
 /// monitor.start(on: client)
 /// ```
 ///
-/// `configuration.observers` of a client takes a monitor too, for all calls of the client. Such a monitor is not started on that
-/// client as well, which would count its calls twice. It can be started and stopped at any time, and changes nothing else: interceptors, stubs, caches and other recorders stay.
+/// `configuration.observers` of a client takes a monitor too, for all calls of the client. A monitor that is started on such a client
+/// as well counts each call once, and goes on after its stop. It can be started and stopped at any time, and changes nothing else:
+/// interceptors, stubs, caches and other recorders stay.
 /// A client without a monitor has no cost. A call is recorded when it begins after the start and ends before the stop; it
 /// ends with its response body.
 ///
@@ -119,6 +120,7 @@ public final class HTTPDNSTrafficMonitor: Sendable {
 extension HTTPDNSTrafficMonitor: HTTPDNSObserver, DetailedObserver {
     package var bodyLimit: Int? { keeper.bodyLimit }
     package var lost: [String: Int] { keeper.lost }
+    package var recorder: ObjectIdentifier? { keeper.recorder }
 
     /// Counts a call and stores its record. Clients whose settings name the monitor call it.
     public func callEnded(_ call: HTTPDNSClient.CallRecord) { keeper.callEnded(call) }

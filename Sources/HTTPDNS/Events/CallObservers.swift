@@ -53,16 +53,29 @@ final class CallObservers: Sendable {
     /// The records that observers have lost from their start to their end, by the place that did not take them.
     var lostRecords: [String: Int] {
         let (observations, lost) = state.withLock { ($0.observations, $0.lost) }
-        return observations.reduce(into: lost) { sum, observation in sum.merge(observation.lost, uniquingKeysWith: +) }
+        var counted: [ObjectIdentifier] = []
+        return observations.reduce(into: lost) { sum, observation in
+            if let recorder = observation.recorder {
+                if counted.contains(recorder) { return }
+                counted.append(recorder)
+            }
+            sum.merge(observation.lost, uniquingKeysWith: +)
+        }
     }
 
     private func remove(_ observation: HTTPDNSClient.Observation) {
         let lost = observation.lost
         change { state in
             // A second stop adds nothing.
-            guard state.observations.contains(where: { $0 === observation }) else { return }
-            state.observations.removeAll { $0 === observation }
+            guard let index = state.observations.firstIndex(where: { $0 === observation }) else { return }
+            state.observations.remove(at: index)
+            let same = { (other: HTTPDNSClient.Observation) in
+                other.recorder != nil && other.recorder == observation.recorder
+            }
+            // Only the first observation of a recorder counts what it has lost.
+            if state.observations[..<index].contains(where: same) { return }
             // The sum must not fall: an export has its differences.
+            if let next = state.observations[index...].first(where: same) { return next.takeOver(from: observation) }
             state.lost.merge(lost, uniquingKeysWith: +)
         }
     }

@@ -70,6 +70,12 @@ package protocol DetailedObserver: HTTPDNSObserver {
     var bodyLimit: Int? { get }
     /// The records that it has lost so far, by the place that did not take them.
     var lost: [String: Int] { get }
+    /// The object that keeps the records; nil for none. It gets each call once, whatever the number of its observations.
+    var recorder: ObjectIdentifier? { get }
+}
+
+extension DetailedObserver {
+    package var recorder: ObjectIdentifier? { nil }
 }
 
 /// An observer of closures.

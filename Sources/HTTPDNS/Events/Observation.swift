@@ -11,6 +11,8 @@ extension HTTPDNSClient {
         private struct State {
             var counters = HTTPDNSClient.CallCounters()
             var isStopped = false
+            /// The records that the observer had lost before. Observers of one client, one after the other, may have the same files.
+            var lostBefore: [String: Int] = [:]
         }
 
         private let state = Lock(State())
@@ -19,8 +21,8 @@ extension HTTPDNSClient {
         let kinds: Set<HTTPDNSClient.RequestEvent.Kind>?
         /// The most bytes of a response body in the details of a call; nil for an observer without details.
         let bodyLimit: Int?
-        /// The records that the observer had lost before. Observers of one client, one after the other, may have the same files.
-        private let lostBefore: [String: Int]
+        /// The object that keeps the observer's records; nil for none.
+        let recorder: ObjectIdentifier?
         private let leave: @Sendable (Observation) -> Void
 
         init(_ observer: any HTTPDNSObserver, leave: @escaping @Sendable (Observation) -> Void) {
@@ -28,8 +30,9 @@ extension HTTPDNSClient {
             kinds = observer.kinds
             let detailed = observer as? any DetailedObserver
             bodyLimit = detailed?.bodyLimit.map { max(0, $0) }
-            lostBefore = detailed?.lost ?? [:]
+            recorder = detailed?.recorder
             self.leave = leave
+            state.withLock { $0.lostBefore = detailed?.lost ?? [:] }
         }
 
         /// Stops the observation: no call that ends later is recorded or counted. A function of the observer that is running may
@@ -44,20 +47,32 @@ extension HTTPDNSClient {
 
         /// The records that the observer has lost since the start, by the place that did not take them.
         var lost: [String: Int] {
-            let now = (observer as? any DetailedObserver)?.lost ?? [:]
+            let (now, before) = ((observer as? any DetailedObserver)?.lost ?? [:], state.withLock { $0.lostBefore })
             return now.reduce(into: [:]) { lost, count in
-                lost[count.key] = count.value - lostBefore[count.key, default: 0]
+                lost[count.key] = count.value - before[count.key, default: 0]
             }
         }
 
+        /// Counts the lost records from the start of an earlier observation of the same recorder, which ends.
+        func takeOver(from earlier: Observation) {
+            let before = earlier.state.withLock { $0.lostBefore }
+            state.withLock { $0.lostBefore = before }
+        }
+
         /// Counts a call and passes its record to the observer, in the task that ends the call.
-        func deliver(_ call: HTTPDNSClient.CallRecord) {
+        /// - Parameter reached: The recorders that have the record.
+        func deliver(_ call: HTTPDNSClient.CallRecord, besides reached: inout [ObjectIdentifier]) {
             let isCounted = state.withLock { state in
                 guard !state.isStopped else { return false }
                 state.counters.add(call)
                 return true
             }
             guard isCounted else { return }
+            // A monitor may be there twice: named by the settings, and started.
+            if let recorder {
+                if reached.contains(recorder) { return }
+                reached.append(recorder)
+            }
             var call = call
             if bodyLimit == nil { call.details = nil }
             observer.callEnded(call)

@@ -65,7 +65,8 @@ final class ObservedCall: Sendable {
         if case .ended = fact, record == nil { return }
         trace?.note(fact)
         guard let record else { return }
-        for observation in observations { observation.deliver(record) }
+        var reached: [ObjectIdentifier] = []
+        for observation in observations { observation.deliver(record, besides: &reached) }
     }
 
     /// Returns a response whose body ends the call.

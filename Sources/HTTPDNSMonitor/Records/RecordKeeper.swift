@@ -46,6 +46,7 @@ final class RecordKeeper: DetailedObserver {
     func removeAllRecords() { state.withLock { $0.ring.removeAll() } }
 
     var bodyLimit: Int? { settings.responseBodyLimit.bytes }
+    var recorder: ObjectIdentifier? { ObjectIdentifier(self) }
 
     var lost: [String: Int] {
         let counts = ["file": settings.files?.counters.dropped, "export": settings.exporter?.counters.dropped]
