@@ -57,14 +57,6 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
         package var timings: Timings
         /// The address of the server.
         package var serverIPAddress: String?
-        /// The facts that the format has no member for; nil for a recording.
-        package var facts: Facts?
-
-        package enum CodingKeys: String, CodingKey {
-            case startedDateTime, time, request, response, cache, timings, serverIPAddress
-            // The format reserves names with an underscore for programs.
-            case facts = "_httpdns"
-        }
 
         package init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
@@ -76,7 +68,6 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
                 try members.decodeIfPresent(Timings.self, forKey: .timings)
                 ?? Timings(dns: nil, connect: nil, ssl: nil, send: -1, wait: -1, receive: -1)
             serverIPAddress = try members.decodeIfPresent(String.self, forKey: .serverIPAddress)
-            facts = try members.decodeIfPresent(Facts.self, forKey: .facts)
         }
 
         package init(
@@ -93,34 +84,6 @@ package struct HTTPArchive: Hashable, Sendable, Codable {
             self.response = response
             self.timings = timings
             self.serverIPAddress = serverIPAddress
-        }
-    }
-
-    /// The call of an entry, the source of its address, and its failure.
-    package struct Facts: Hashable, Sendable, Codable {
-        package var callID: UInt64
-        package var hop: Int
-        package var route: String
-        package var source: String?
-        package var provider: String?
-        package var mapping: String?
-        /// The age of the address, in milliseconds.
-        package var age: Double?
-        package var candidates: [String]
-        /// The addresses that were tried and failed, each with its reason.
-        package var failedAttempts: [String]
-        package var endpoint: String?
-        /// The version and the cipher suite of TLS.
-        package var tls: String?
-        package var reusedConnection: Bool
-        package var isAnsweredInProcess: Bool
-        /// The code, the phase and the message of the error.
-        package var failure: String?
-
-        package init(callID: UInt64, hop: Int, route: String) {
-            (self.callID, self.hop, self.route) = (callID, hop, route)
-            (candidates, failedAttempts) = ([], [])
-            (reusedConnection, isAnsweredInProcess) = (false, false)
         }
     }
 

@@ -62,7 +62,7 @@ extension HTTPDNSTrafficMonitor {
 /// The chunks of a HAR text.
 struct ArchiveChunks: IteratorProtocol, Sendable {
     private var records: ArraySlice<HTTPDNSTrafficMonitor.Record>
-    private var entries: ArraySlice<HTTPArchive.Entry> = []
+    private var entries: ArraySlice<ArchiveEntry> = []
     private var hasBegun = false
     private var hasEntries = false
     private var hasEnded = false
@@ -86,13 +86,13 @@ struct ArchiveChunks: IteratorProtocol, Sendable {
         return Array("\n]}}\n".utf8)
     }
 
-    private mutating func nextEntry() -> HTTPArchive.Entry? {
-        while entries.isEmpty, let record = records.popFirst() { entries = HTTPArchive.Entry.entries(of: record)[...] }
+    private mutating func nextEntry() -> ArchiveEntry? {
+        while entries.isEmpty, let record = records.popFirst() { entries = ArchiveEntry.entries(of: record)[...] }
         return entries.popFirst()
     }
 
     /// Returns nil for a number that JSON does not have, such as one in a record of a program.
-    private static func text(of entry: HTTPArchive.Entry) -> [UInt8]? {
+    private static func text(of entry: ArchiveEntry) -> [UInt8]? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(entry)).map { Array($0) }

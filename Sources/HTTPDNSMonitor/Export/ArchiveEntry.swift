@@ -5,6 +5,54 @@ internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPTypes
 
+/// An entry of a HAR file with the member `_httpdns`: the call, the source of the address and the failure of its hop.
+struct ArchiveEntry: Encodable {
+    private enum Key: String, CodingKey {
+        // The format reserves names with an underscore for programs.
+        case facts = "_httpdns"
+    }
+
+    private enum Fact: String, CodingKey {
+        case callID, hop, route, source, provider, mapping, age, candidates, failedAttempts, endpoint, tls
+        case reusedConnection, isAnsweredInProcess, failure
+    }
+
+    private let entry: HTTPArchive.Entry
+    private let hop: HTTPDNSTrafficMonitor.Hop
+    private let callID: UInt64
+    private let failure: HTTPDNSTrafficMonitor.Failure?
+
+    /// Returns an entry for each hop of a call.
+    static func entries(of record: HTTPDNSTrafficMonitor.Record) -> [ArchiveEntry] {
+        zip(HTTPArchive.Entry.entries(of: record), record.hops).enumerated().map { index, entry in
+            // The error of a body is that of the call.
+            let failure = entry.1.failure ?? (index == record.hops.count - 1 ? record.failure : nil)
+            return ArchiveEntry(entry: entry.0, hop: entry.1, callID: record.callID, failure: failure)
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try entry.encode(to: encoder)
+        var members = encoder.container(keyedBy: Key.self)
+        var facts = members.nestedContainer(keyedBy: Fact.self, forKey: .facts)
+        try facts.encode(callID, forKey: .callID)
+        try facts.encode(hop.number, forKey: .hop)
+        try facts.encode(hop.route, forKey: .route)
+        try facts.encodeIfPresent(hop.addresses.source, forKey: .source)
+        try facts.encodeIfPresent(hop.addresses.provider, forKey: .provider)
+        try facts.encodeIfPresent(hop.addresses.mapping, forKey: .mapping)
+        try facts.encodeIfPresent(hop.addresses.age, forKey: .age)
+        try facts.encode(hop.addresses.candidates, forKey: .candidates)
+        let attempts = hop.addresses.attempts.map { "\($0.endpoint) \($0.phase): \($0.failure)" }
+        try facts.encode(attempts, forKey: .failedAttempts)
+        try facts.encodeIfPresent(hop.addresses.endpoint, forKey: .endpoint)
+        try facts.encodeIfPresent(hop.tls.map { "\($0.version) \($0.cipherSuite)" }, forKey: .tls)
+        try facts.encode(hop.reusedConnection, forKey: .reusedConnection)
+        try facts.encode(hop.isAnsweredInProcess, forKey: .isAnsweredInProcess)
+        try facts.encodeIfPresent(failure.map { "\($0.code)/\($0.phase): \($0.message)" }, forKey: .failure)
+    }
+}
+
 // The entries of a HAR file, see http://www.softwareishard.com/blog/har-12-spec/.
 extension HTTPArchive.Entry {
     /// Returns an entry for each hop of a call.
@@ -21,7 +69,7 @@ extension HTTPArchive.Entry {
         of record: HTTPDNSTrafficMonitor.Record
     ) -> HTTPArchive.Entry {
         let timings = timings(of: hop, isLast: isLast, of: record)
-        var entry = HTTPArchive.Entry(
+        return HTTPArchive.Entry(
             startedDateTime: HTTPArchive.dateText(of: record.startTime.addingSaturated(hop.offset.wholeMilliseconds)),
             time: timings.sum,
             request: request(of: hop, record),
@@ -29,8 +77,6 @@ extension HTTPArchive.Entry {
             timings: timings,
             serverIPAddress: hop.addresses.endpoint.map(address)
         )
-        entry.facts = facts(of: hop, isLast: isLast, record)
-        return entry
     }
 
     private static func request(
@@ -99,27 +145,6 @@ extension HTTPArchive.Entry {
             wait: milliseconds(.wait) ?? 0,
             receive: milliseconds(.receive) ?? 0
         )
-    }
-
-    private static func facts(
-        of hop: HTTPDNSTrafficMonitor.Hop,
-        isLast: Bool,
-        _ record: HTTPDNSTrafficMonitor.Record
-    ) -> HTTPArchive.Facts {
-        var facts = HTTPArchive.Facts(callID: record.callID, hop: hop.number, route: hop.route)
-        facts.source = hop.addresses.source
-        facts.provider = hop.addresses.provider
-        facts.mapping = hop.addresses.mapping
-        facts.age = hop.addresses.age?.inMilliseconds
-        facts.candidates = hop.addresses.candidates
-        facts.failedAttempts = hop.addresses.attempts.map { "\($0.endpoint) \($0.phase): \($0.failure)" }
-        facts.endpoint = hop.addresses.endpoint
-        facts.tls = hop.tls.map { "\($0.version) \($0.cipherSuite)" }
-        facts.reusedConnection = hop.reusedConnection
-        facts.isAnsweredInProcess = hop.isAnsweredInProcess
-        // The error of a body is that of the call.
-        facts.failure = (hop.failure ?? (isLast ? record.failure : nil)).map { "\($0.code)/\($0.phase): \($0.message)" }
-        return facts
     }
 
     private static func pairs(_ fields: HTTPFields) -> [HTTPArchive.Pair] {

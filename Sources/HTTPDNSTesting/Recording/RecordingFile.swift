@@ -34,7 +34,6 @@ enum RecordingFile {
                 let request = archive.log.entries[index].request
                 archive.log.entries[index].request.bodyDigest = request.bodyDigest ?? request.postData.flatMap(digest)
                 archive.log.entries[index].request.postData = nil
-                archive.log.entries[index].facts = nil
             }
             return archive
         } catch {

@@ -245,8 +245,8 @@ struct MonitorTests {
         let hops = monitored.monitor.records.flatMap(\.hops)
         let expected = Monitor.TLSParameters(version: "TLSv1.2", cipherSuite: "ECDHE-ECDSA-AES256-GCM-SHA384")
         #expect(hops.map(\.tls) == [expected, expected] && hops.map(\.reusedConnection) == [false, true])
-        let entry = try #require(HTTPArchive.Entry.entries(of: monitored.monitor.records[0]).first)
-        #expect(entry.facts?.tls == "TLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384")
+        let facts = try ArchiveFacts.all(of: monitored.monitor.records)
+        #expect(facts.first?.tls == "TLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384")
         try await monitored.client.shutdown()
     }
 
