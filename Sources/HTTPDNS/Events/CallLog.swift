@@ -16,7 +16,6 @@ struct CallLog: Sendable {
     /// One sending of a hop, or a hop without any.
     private struct Sending {
         var hop: Hop
-        var details: CallDetails.Hop
         /// The number of transfers whose connections have made events.
         var reported = 0
     }
@@ -33,8 +32,6 @@ struct CallLog: Sendable {
 
     /// The number of sendings that are kept at each end.
     private static let kept = HTTPDNSClientError.AttemptTrail.kept
-    /// The request of a sending without details, whose body would otherwise be in memory for as long as the response.
-    private static let unknown = HTTPDNSClient.Request(url: "")
 
     /// The kinds of the events that are made; nil for all.
     private let kinds: Set<Event.Kind>?
@@ -107,10 +104,10 @@ struct CallLog: Sendable {
     }
 
     private mutating func sending(_ number: Int, _ request: HTTPDNSClient.Request, at start: MonotonicTime) -> Sending {
-        Sending(
-            hop: Hop(number: number, method: request.method, url: text(of: request.url), start: .init(start)),
-            details: CallDetails.Hop(details == nil ? CallLog.unknown : request)
-        )
+        var hop = Hop(number: number, method: request.method, url: text(of: request.url), start: .init(start))
+        // Without details the body would be in memory for as long as the response.
+        if details != nil { hop.messages = CallDetails.Messages(request) }
+        return Sending(hop: hop)
     }
 
     /// Notes a fact. The numbers of sendings are those of ``beginSending(_:_:at:)``.
@@ -133,7 +130,7 @@ struct CallLog: Sendable {
         case .transferBegan(let sending, let notes):
             guard let index = index(of: sending) else { break }
             reportConnections(of: index)
-            sendings[index].details.notes.append(notes)
+            sendings[index].hop.notes.append(notes)
         case .requestBody(let sending, let progress):
             guard let index = index(of: sending) else { break }
             add(.requestBodyProgress, hop: sendings[index].hop.number, at: now) { $0.progress = progress }
@@ -187,7 +184,7 @@ struct CallLog: Sendable {
             if let index = sendings.indices.last(where: { index in
                 sendings[index].hop.number == number && sendings[index].hop.status != nil
             }) {
-                sendings[index].details.response = keptHead(of: response)
+                sendings[index].hop.messages?.response = response.head
                 // The cache has answered with a stored response instead of that of the server.
                 guard let source, source != .miss else { return }
                 sendings[index].hop.cacheSource = source
@@ -197,7 +194,7 @@ struct CallLog: Sendable {
             open.hop.isAnsweredInProcess = true
             open.hop.status = response.status
             open.hop.cacheSource = source
-            open.details.response = keptHead(of: response)
+            open.hop.messages?.response = response.head
             append(open)
             addHeadInProcess(response.status, source, hop: number, at: now)
         case .failure(let error):
@@ -206,11 +203,6 @@ struct CallLog: Sendable {
             open.hop.note(error, at: now)
             append(open)
         }
-    }
-
-    /// Returns the head of a response for the details. Its fields are read on demand: nearly no observer wants them.
-    private func keptHead(of response: HTTPDNSClient.Response) -> HTTPResponse? {
-        details == nil ? nil : response.head
     }
 
     /// Adds a sending, in bounded memory: a call that waits for the network for an hour has tens of thousands.
@@ -262,11 +254,11 @@ struct CallLog: Sendable {
         sendings[index].hop.port = rewritten.content.url.port
         // The system resolver's addresses after a fallback have no route.
         if let route = rewritten.resolution.route { sendings[index].hop.route = route.pattern.description }
-        sendings[index].details.rewritten = rewritten
-        guard !rewritten.isUnresolved, sendings[index].details.resolved?.addresses != rewritten.addresses else {
+        sendings[index].hop.rewritten = rewritten
+        guard !rewritten.isUnresolved, sendings[index].hop.resolved?.addresses != rewritten.addresses else {
             return
         }
-        sendings[index].details.resolved = (rewritten.source, rewritten.addresses)
+        sendings[index].hop.resolved = (rewritten.source, rewritten.addresses)
         add(.resolved, hop: sendings[index].hop.number, at: now) { event in
             event.source = rewritten.source
             event.addresses = rewritten.addresses
@@ -303,7 +295,7 @@ struct CallLog: Sendable {
         merged.hop.version = exchange?.version
         merged.hop.tls = exchange?.tls
         merged.hop.status = response.status
-        merged.details.response = keptHead(of: response)
+        merged.hop.messages?.response = response.head
         append(merged)
         add(.responseHead, at: now) { event in
             event.status = response.status
@@ -320,8 +312,8 @@ struct CallLog: Sendable {
     @discardableResult
     private mutating func reportConnections(of index: Int) -> Bool {
         var hasNotes = false
-        while sendings[index].reported < sendings[index].details.notes.count {
-            let attempts = sendings[index].details.notes[sendings[index].reported].attempts
+        while sendings[index].reported < sendings[index].hop.notes.count {
+            let attempts = sendings[index].hop.notes[sendings[index].reported].attempts
             sendings[index].reported += 1
             hasNotes = !attempts.isEmpty
             let events = attempts.flatMap(CallLog.connectionEvents).enumerated()
@@ -373,8 +365,7 @@ struct CallLog: Sendable {
     // MARK: the end
 
     private mutating func noteResponse(_ response: HTTPDNSClient.Response, at now: MonotonicTime) {
-        let head = keptHead(of: response)
-        details?.response = head
+        details?.response = response.head
         record.timeToHead = now - record.start
         record.status = response.status
         // An application interceptor has answered: the call has no hop.
@@ -383,9 +374,9 @@ struct CallLog: Sendable {
         hop.duration = record.timeToHead
         hop.isAnsweredInProcess = true
         hop.status = response.status
-        var answered = Sending(hop: hop, details: CallDetails.Hop(details?.request ?? CallLog.unknown))
-        answered.details.response = head
-        append(answered)
+        hop.messages = (details?.request).map(CallDetails.Messages.init)
+        hop.messages?.response = response.head
+        append(Sending(hop: hop))
         addHeadInProcess(response.status, nil, hop: 0, at: now)
     }
 
@@ -411,7 +402,7 @@ struct CallLog: Sendable {
             [record] in $0.error = record.error
         }
         isEnded = true
-        for index in sendings.indices { sendings[index].hop.addBytes(of: sendings[index].details) }
+        for index in sendings.indices { sendings[index].hop.addNotedBytes() }
         if let last = sendings.indices.last {
             sendings[last].hop.decodedBodyBytes = decoded
             if let noted = sendings[last].hop.responseBodyBytes {
@@ -419,17 +410,18 @@ struct CallLog: Sendable {
             }
         }
         record.hops = sendings.map(\.hop)
-        record.details = details.map { details in
-            CallDetails(
+        if let details {
+            record.details = CallDetails(
                 details.request,
                 details.resolver,
-                sendings.map(\.details),
                 details.response,
                 bodyStart: details.bodyStart
             )
+        } else {
+            record.removeDetails()
         }
         // The log lives as long as the response does.
-        defer { (sendings, openHops, details, record.details) = ([], [], nil, nil) }
+        defer { (sendings, openHops, details, record.hops, record.details) = ([], [], nil, [], nil) }
         return record
     }
 }
@@ -456,13 +448,13 @@ extension HTTPDNSClient.CallRecord.Hop {
     }
 
     /// Adds the bytes and times that the loop has noted.
-    fileprivate mutating func addBytes(of details: CallDetails.Hop) {
-        let attempts = details.attempts
+    fileprivate mutating func addNotedBytes() {
+        let attempts = notedAttempts
         guard !attempts.isEmpty else { return }
         requestHeadBytes = attempts.reduce(0) { $0 + Int64($1.requestHeadBytes) }
         requestBodyBytes = attempts.reduce(0) { $0 + Int64($1.requestBodyBytes) }
         responseHeadBytes = attempts.reduce(0) { $0 + Int64($1.responseHeadBytes) }
         responseBodyBytes = attempts.reduce(0) { $0 + Int64($1.responseBodyBytes) }
-        if let last = details.lastAttempt { timings = last.timings }
+        if let last = lastAttempt { timings = last.timings }
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 package import HTTPDNSCore
+package import HTTPDNSCurl
 public import HTTPDNSPrimitives
 public import HTTPTypes
 
@@ -46,6 +47,15 @@ extension HTTPDNSClient {
         public var isBodyComplete = false
         /// The parts that may have secrets; nil unless its observer asks for them, see ``DetailedObserver``.
         package internal(set) var details: CallDetails?
+
+        /// Removes the parts that may have secrets, for observers that do not ask for them.
+        mutating func removeDetails() {
+            details = nil
+            for index in hops.indices {
+                hops[index].messages = nil
+                (hops[index].rewritten, hops[index].resolved, hops[index].notes) = (nil, nil, [])
+            }
+        }
 
         /// Creates a record, such as for the test of an observer.
         public init(
@@ -161,6 +171,17 @@ extension HTTPDNSClient.CallRecord {
         /// Whether the hop failed or was canceled before anything was done to send it, in an interceptor for example.
         package var isUnsent = false
 
+        // The rest is of calls whose observers ask for details, see ``details``.
+
+        /// The request as it was sent, and the response head.
+        package internal(set) var messages: CallDetails.Messages?
+        /// The rewritten request with the addresses of the last attempts; nil for a hop that was not rewritten.
+        package internal(set) var rewritten: HTTPDNSRewriter.RewrittenRequest?
+        /// The addresses that were resolved last, and their source; nil for a hop that was not resolved.
+        var resolved: (source: HTTPDNSResolver.Resolution.Source, addresses: [HTTPDNSEndpoint])?
+        /// The notes of the transfers that it led to.
+        var notes: [TransferNotes] = []
+
         /// Creates a hop, such as for the test of an observer.
         public init(number: Int = 0, method: HTTPRequest.Method = .get, url: String, start: ContinuousClock.Instant) {
             self.number = number
@@ -168,5 +189,31 @@ extension HTTPDNSClient.CallRecord {
             self.url = url
             self.start = start
         }
+    }
+}
+
+extension HTTPDNSClient.CallRecord.Hop {
+    /// The attempts at endpoints of all transfers.
+    var notedAttempts: [TransferNotes.Attempt] { notes.flatMap(\.attempts) }
+    /// The attempt that got the response, or the last one.
+    var lastAttempt: TransferNotes.Attempt? {
+        let attempts = notedAttempts
+        return attempts.last { $0.responseHeadBytes > 0 } ?? attempts.last
+    }
+
+    /// The source of the addresses; nil for a hop that was not resolved.
+    package var source: HTTPDNSResolver.Resolution.Source? { resolved?.source }
+    /// The addresses and ports in the order of the attempts: that of the transport once it has begun.
+    package var addresses: [HTTPDNSEndpoint] {
+        let given = resolved?.addresses ?? []
+        let order = notes.last?.endpointsInOrder ?? []
+        // The order of a proxy's own addresses is another one.
+        return !order.isEmpty && order.allSatisfy(given.contains) ? order : given
+    }
+    /// The address and port of this machine on the connection; nil for a hop without one.
+    package var localEndpoint: HTTPDNSEndpoint? { lastAttempt?.localEndpoint }
+    /// The last attempt that had a connection, also one without a response; nil when no connection was made or found.
+    package var connection: TransferNotes.Attempt? {
+        notedAttempts.last { $0.sentAt != nil || ![.connect, .queue].contains($0.phase) }
     }
 }

@@ -74,7 +74,7 @@ extension HTTPDNSClient {
                 reached.append(recorder)
             }
             var call = call
-            if bodyLimit == nil { call.details = nil }
+            if bodyLimit == nil, call.details != nil { call.removeDetails() }
             observer.callEnded(call)
         }
 

@@ -60,7 +60,7 @@ final class RecordKeeper: DetailedObserver {
             settings.includes.matchesHead(of: details.request),
             settings.excludes.map({ !$0.matchesHead(of: details.request) }) ?? true
         else { return }
-        let targets = details.hops.map { HopTarget($0.request.url, details.resolver) }
+        let targets = call.hops.map { HopTarget($0.messages?.url ?? "", details.resolver) }
         let isChosen = state.withLock { [maximum = settings.maximumHosts, sampling = settings.sampling] state in
             let number = UInt64(state.counters.calls.calls)
             state.counters.add(call, targets, maximum: maximum)

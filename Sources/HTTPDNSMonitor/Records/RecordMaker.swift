@@ -32,7 +32,7 @@ struct RecordMaker: Sendable {
             callID: call.callID,
             startTime: clock.now() - elapsed.wholeNanoseconds / 1_000_000,
             method: call.method.rawValue,
-            url: url(of: details, targets),
+            url: url(of: call, details, targets),
             outcome: call.outcome.description,
             status: call.status?.code,
             failure: call.error.map(failure),
@@ -46,17 +46,19 @@ struct RecordMaker: Sendable {
             responseBody: responseBody(call, details, isWithheld: isWithheld),
             // By index: an element in a parameter would be a copy of a hop.
             hops: targets.indices.map { index in
-                var hop = hop(call.hops[index], details.hops[index], targets[index], of: call)
-                hop.requestBody = changedBody(details.hops[index].request, details.request, isWithheld: isWithheld)
+                var hop = hop(call.hops[index], targets[index], of: call)
+                hop.requestBody = call.hops[index].messages.flatMap { sent in
+                    changedBody(sent, details.request, isWithheld: isWithheld)
+                }
                 return hop
             }
         )
     }
 
     /// Returns the text of the caller's URL: mostly that of the first hop.
-    private func url(of details: CallDetails, _ targets: [HopTarget]) -> String {
+    private func url(of call: HTTPDNSClient.CallRecord, _ details: CallDetails, _ targets: [HopTarget]) -> String {
         let text = details.request.url
-        let isFirst = details.hops.first.map { $0.request.url == text } ?? false
+        let isFirst = call.hops.first?.messages?.url == text
         return redactor.url(isFirst ? targets.first?.url : HopTarget(text, nil).url, text)
     }
 
@@ -70,30 +72,30 @@ struct RecordMaker: Sendable {
 
     private func hop(
         _ hop: HTTPDNSClient.CallRecord.Hop,
-        _ details: CallDetails.Hop,
         _ target: HopTarget,
         of call: HTTPDNSClient.CallRecord
     ) -> HTTPDNSTrafficMonitor.Hop {
+        let response = hop.messages?.response
         // The fields and the body are those of the stored response.
-        let status = hop.cacheSource == .validated ? details.response?.status ?? hop.status : hop.status
+        let status = hop.cacheSource == .validated ? response?.status ?? hop.status : hop.status
         return Monitor.Hop(
             number: hop.number,
             offset: hop.start - call.start,
             duration: hop.duration,
             method: hop.method.rawValue,
-            url: redactor.url(target.url, details.request.url),
+            url: redactor.url(target.url, hop.messages?.url ?? hop.url),
             route: target.route,
-            requestFields: redactor.fields(details.request.headerFields),
+            requestFields: redactor.fields(hop.messages?.requestFields ?? [:]),
             isAnsweredInProcess: hop.isAnsweredInProcess,
             cacheSource: hop.cacheSource?.description,
             isMerged: hop.isMerged,
             status: status?.code,
             reason: redactor.text(status?.reasonPhrase ?? ""),
-            responseFields: redactor.fields(details.response?.headerFields ?? [:]),
+            responseFields: redactor.fields(response?.headerFields ?? [:]),
             version: hop.isAnsweredInProcess ? nil : hop.version?.description,
             tls: hop.isAnsweredInProcess
                 ? nil : hop.tls.map { Monitor.TLSParameters(version: $0.version, cipherSuite: $0.cipherSuite) },
-            addresses: addresses(of: hop, details),
+            addresses: addresses(of: hop),
             reusedConnection: hop.destination?.reusedConnection ?? false,
             isHedged: hop.isHedged,
             phases: Monitor.Phases(
@@ -115,19 +117,16 @@ struct RecordMaker: Sendable {
         )
     }
 
-    private func addresses(
-        of hop: HTTPDNSClient.CallRecord.Hop,
-        _ details: CallDetails.Hop
-    ) -> HTTPDNSTrafficMonitor.AddressChoice {
+    private func addresses(of hop: HTTPDNSClient.CallRecord.Hop) -> HTTPDNSTrafficMonitor.AddressChoice {
         let destination = hop.destination
         return Monitor.AddressChoice(
-            source: (destination?.source ?? details.source)?.description,
+            source: (destination?.source ?? hop.source)?.description,
             provider: destination?.provider,
             mapping: destination?.mapping?.key.description,
             age: destination?.age,
             timeLeft: destination?.timeLeft,
             isStale: destination?.isStale ?? false,
-            candidates: details.addresses.map(\.description),
+            candidates: hop.addresses.map(\.description),
             attempts: hop.attempts.map { attempt in
                 Monitor.Attempt(
                     endpoint: attempt.endpoint.description,
@@ -168,20 +167,20 @@ struct RecordMaker: Sendable {
 
     /// Returns the body of a hop; nil for that of the caller's request.
     private func changedBody(
-        _ sent: CallDetails.SentRequest,
+        _ sent: CallDetails.Messages,
         _ request: HTTPDNSClient.Request,
         isWithheld: Bool
     ) -> HTTPDNSTrafficMonitor.Body? {
         let limit = settings.requestBodyLimit.bytes
         guard limit > 0 else { return nil }
-        let (start, own) = (sent.body.startInMemory(upTo: limit), request.body.startInMemory(upTo: limit))
-        let type = sent.headerFields[.contentType] ?? sent.body.contentType
-        let length = sent.body.declaredLength
+        let (start, own) = (sent.requestBody.startInMemory(upTo: limit), request.body.startInMemory(upTo: limit))
+        let type = sent.requestFields[.contentType] ?? sent.requestBody.contentType
+        let length = sent.requestBody.declaredLength
         let isSame = start == own && length == request.body.declaredLength
         guard !isSame || length != 0 && type != request.headerFields[.contentType] ?? request.body.contentType else {
             return nil
         }
-        if let body = requestBody(sent.body, sent.headerFields, isWithheld: isWithheld) { return body }
+        if let body = requestBody(sent.requestBody, sent.requestFields, isWithheld: isWithheld) { return body }
         var body = Monitor.Body(mediaType: type.map(redactor.text), length: length, isTruncated: length != 0)
         if length == 0 { body.text = "" } else { body.withheld = .notInMemory }
         return body
@@ -201,7 +200,7 @@ struct RecordMaker: Sendable {
             start: Array(details.bodyStart.prefix(settings.responseBodyLimit.bytes)),
             length: call.isBodyComplete ? call.bodyBytes : nil,
             mediaType: response.headerFields.singleton(.contentType)?.value,
-            isCoded: coding != "identity" && !(details.hops.last?.request.isDecoded ?? true)
+            isCoded: coding != "identity" && !(call.hops.last?.messages?.isDecoded ?? true)
         ).body(isWithheld: isWithheld, redactor)
     }
 }

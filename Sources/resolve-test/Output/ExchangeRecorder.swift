@@ -110,7 +110,7 @@ extension WriteOut.Values {
                 sum + Int(hop.requestHeadBytes ?? 0) + (hasBodyInMemory ? Int(hop.requestBodyBytes ?? 0) : 0)
             }
         )
-        guard let local = details.hops.last?.localEndpoint else { return }
+        guard let local = record.hops.last?.localEndpoint else { return }
         self["local_ip"] = .text(local.address.description)
         self["local_port"] = .integer(Int(local.port))
     }

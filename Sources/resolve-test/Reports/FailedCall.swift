@@ -27,14 +27,14 @@ final class CallObserver: Sendable {
     var last: Call? { calls.withLock { $0.last } }
 
     /// The connection of each hop, in the order of the records.
-    var connections: [TransferNotes.Attempt?] { calls.withLock { $0 }.flatMap { $0.details.hops.map(\.connection) } }
+    var connections: [TransferNotes.Attempt?] { calls.withLock { $0 }.flatMap { $0.record.hops.map(\.connection) } }
 
     /// Returns a request with its addresses in the order in which they were tried; unchanged when that is not known.
     func inOrderOfAttempts(
         _ request: HTTPDNSRewriter.RewrittenRequest,
         _ client: HTTPDNSClient
     ) -> HTTPDNSRewriter.RewrittenRequest {
-        let hops = calls.withLock { $0 }.flatMap(\.details.hops)
+        let hops = calls.withLock { $0 }.flatMap(\.record.hops)
         let hop = hops.last { hop in
             hop.rewritten?.canonicalURL == request.canonicalURL && hop.addresses.allSatisfy(request.addresses.contains)
         }
@@ -63,20 +63,20 @@ extension FetchReport {
 extension FetchReport.Hop {
     /// Creates nil for a hop that was answered in this process.
     fileprivate init?(_ call: CallObserver.Call, _ index: Int, _ settings: ClientSettings, _ client: HTTPDNSClient) {
-        let (hop, details) = (call.record.hops[index], call.details.hops[index])
-        guard !hop.isAnsweredInProcess, let rewrite = RewriteView(details, client) else { return nil }
+        let hop = call.record.hops[index]
+        guard !hop.isAnsweredInProcess, let rewrite = RewriteView(hop, client) else { return nil }
         self.init(rewrite, index, settings)
         let isLast = index == call.record.hops.count - 1
         let next =
             isLast
-            ? details.response?.headerFields.singleton(.location)?.uriReference
-            : call.details.hops[index + 1].request.url
+            ? hop.messages?.response?.headerFields.singleton(.location)?.uriReference
+            : call.record.hops[index + 1].messages?.url
         (remote, reusedConnection) = (
-            hop.destination?.endpoint ?? details.connection?.endpoint,
-            details.connection.map { !$0.opensConnection } ?? false
+            hop.destination?.endpoint ?? hop.connection?.endpoint,
+            hop.connection.map { !$0.opensConnection } ?? false
         )
         (version, tls, status) = (hop.version?.description ?? "", hop.tls, hop.status?.code ?? 0)
-        if isLast { contentType = details.response?.headerFields.singleton(.contentType)?.value }
+        if isLast { contentType = hop.messages?.response?.headerFields.singleton(.contentType)?.value }
         if FetchReport.redirects.contains(status) { location = next.map(RewriteView.redacted) }
         resolve = hop.resolve ?? (rewrite.isUnresolved ? nil : rewrite.resolution.elapsed)
         timings = hop.timings
@@ -101,13 +101,15 @@ extension RewriteView {
     var isUnresolved: Bool { resolution.endpoints.isEmpty }
 
     /// Creates the view of a hop, whose name may have no addresses. Nil when its URL cannot be read.
-    fileprivate init?(_ details: CallDetails.Hop, _ client: HTTPDNSClient) {
-        if let rewritten = details.rewritten {
-            let addresses = details.addresses
+    fileprivate init?(_ hop: HTTPDNSClient.CallRecord.Hop, _ client: HTTPDNSClient) {
+        if let rewritten = hop.rewritten {
+            let addresses = hop.addresses
             let request = addresses.isEmpty ? rewritten : client.replacingAddresses(of: rewritten, with: addresses)
-            try? self.init(sent: request, by: client, answered: details.connection?.endpoint)
+            try? self.init(sent: request, by: client, answered: hop.connection?.endpoint)
         } else {
-            guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(details.request.url) else { return nil }
+            guard let sent = hop.messages, let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(sent.url) else {
+                return nil
+            }
             let text = "\(url.scheme)://\(url.authority)\(url.target)"
             self.init(unresolved: text, host: url.authority, urlHost: "\(url.host)", urlPort: url.port)
         }

@@ -336,7 +336,7 @@ struct CallEventTests {
             let wait = Duration.nanoseconds(hop.number + (hop.number == 150 ? 1_001 : 1))
             #expect(hop.queueWait == wait && hop.error != nil)
         }
-        #expect(record.details?.hops.count == 128 && record.description.hasSuffix(", 200 hops"))
+        #expect(record.hops.allSatisfy { $0.messages != nil } && record.description.hasSuffix(", 200 hops"))
         var counters = HTTPDNSClient.CallCounters()
         counters.add(record)
         #expect(counters.hops == 200)

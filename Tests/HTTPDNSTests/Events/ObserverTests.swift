@@ -62,7 +62,7 @@ struct ObserverTests {
             _ = log.beginSending(1, request, at: start)
             _ = log.note(.hopEnded(1, .failure(CancellationError())), at: start)
             let record = log.note(.ended(.failed(CancellationError())), at: start)
-            return (log, record?.details?.hops.count == 1 && kept != nil)
+            return (log, record?.hops.first?.messages != nil && kept != nil)
         }
         let (log, hasRecord) = log()
         withExtendedLifetime(log) { #expect(hasRecord && kept == nil) }
@@ -95,10 +95,10 @@ struct ObserverTests {
         let rig = try Rig(wire: wire) { $0.observers = [plain, detailed] }
         #expect(await rig.client.outcome(of: Request(url: "https://one.test/")) == nil)
         let (record, other) = (try #require(detailed.records.all.first), try #require(plain.records.all.first))
-        let details = try #require(record.details)
-        #expect(details.hops.first?.response?.headerFields[.setCookie] == "hidden" && details.bodyStart.count == 2)
+        let (details, hop) = (try #require(record.details), try #require(record.hops.first))
+        #expect(hop.messages?.response?.headerFields[.setCookie] == "hidden" && details.bodyStart.count == 2)
         var text = ""
         dump(record, to: &text)
-        #expect(other.details == nil && !text.contains("hidden"))
+        #expect(other.details == nil && other.hops.first?.messages == nil && !text.contains("hidden"))
     }
 }
