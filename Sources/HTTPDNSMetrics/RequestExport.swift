@@ -80,7 +80,7 @@ final class RequestExport: HTTPDNSObserver {
         return [
             RequestExport.methods.contains(hop.method.rawValue) ? hop.method.rawValue : MetricName.others,
             route(of: hop) ?? MetricName.none, hop.status.map(RequestExport.text),
-            hop.version.map(RequestExport.number),
+            (hop.exchange?.version).map(RequestExport.number),
             error, server.address, server.port,
         ]
     }

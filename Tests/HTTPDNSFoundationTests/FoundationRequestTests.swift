@@ -210,7 +210,7 @@ struct FoundationOverTheWireTests {
             // The second response came from the cache.
             #expect(counts == (byStub ? [0] : [1, 1]))
             let last = try await client.get(url.absoluteString)
-            #expect(last.exchanges.count == 1 && last.destination.endpoint == nil)
+            #expect(last.exchanges.count == 1 && last.exchange?.endpoint == nil)
         }
     }
 

@@ -269,7 +269,11 @@ struct CallLog: Sendable {
         guard let index = index(of: sending) else { return }
         if !reportConnections(of: index) { reportConnections(of: exchange, index, at: now) }
         sendings[index].hop.duration = now - sendings[index].hop.start
-        sendings[index].hop.take(exchange)
+        sendings[index].hop.exchange = exchange
+        sendings[index].hop.status = exchange.status
+        sendings[index].hop.cacheSource = exchange.cacheSource
+        sendings[index].hop.timings = exchange.timings
+        sendings[index].hop.isHedged = exchange.isHedged
         add(.responseHead, hop: sendings[index].hop.number, at: now) { event in
             event.status = exchange.status
             event.endpoint = exchange.remote
@@ -286,18 +290,19 @@ struct CallLog: Sendable {
         at now: MonotonicTime
     ) {
         hop = number
-        let exchange = response.lastExchange
+        var exchange = response.lastExchange
+        exchange?.failedAttempts = []
+        exchange?.resolve = nil
+        exchange?.timings = .init()
         var merged = sending(number, request, at: start)
         merged.hop.duration = now - start
         merged.hop.isMerged = true
         merged.hop.isAnsweredInProcess = exchange == nil
-        merged.hop.destination = exchange.map { HTTPDNSClient.Response.Destination($0, $0.cacheSource) }
-        merged.hop.version = exchange?.version
-        merged.hop.tls = exchange?.tls
+        merged.hop.exchange = exchange
         merged.hop.status = response.status
         merged.hop.messages?.response = response.head
         append(merged)
-        add(.responseHead, at: now) { event in
+        add(.responseHead, at: now) { [exchange] event in
             event.status = response.status
             event.isMerged = true
             event.isAnsweredInProcess = exchange == nil
@@ -427,24 +432,11 @@ struct CallLog: Sendable {
 }
 
 extension HTTPDNSClient.CallRecord.Hop {
-    fileprivate mutating func take(_ exchange: HTTPDNSClient.Exchange) {
-        destination = HTTPDNSClient.Response.Destination(exchange, exchange.cacheSource)
-        attempts = exchange.failedAttempts
-        status = exchange.status
-        cacheSource = exchange.cacheSource
-        version = exchange.version
-        tls = exchange.tls
-        resolve = exchange.resolve
-        timings = exchange.timings
-        isHedged = exchange.isHedged
-    }
-
     fileprivate mutating func note(_ error: any Error, at now: MonotonicTime) {
         guard !(error is CancellationError) else { return cancellation = now - start }
         let error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
         duration = now - start
         self.error = error
-        attempts = error.attempts
     }
 
     /// Adds the bytes and times that the loop has noted.

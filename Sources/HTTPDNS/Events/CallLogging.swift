@@ -44,13 +44,13 @@ extension HTTPDNSClient.CallRecord {
         if let hop = hops.last {
             facts["server.address"] = hop.host?.description
             facts["server.port"] = hop.port.map { "\($0)" }
-            facts["network.peer.address"] = hop.destination?.endpoint?.address.description
-            facts["network.peer.port"] = hop.destination?.endpoint.map { "\($0.port)" }
-            facts["network.protocol.version"] = hop.version.map {
+            facts["network.peer.address"] = hop.exchange?.endpoint?.address.description
+            facts["network.peer.port"] = hop.exchange?.endpoint.map { "\($0.port)" }
+            facts["network.protocol.version"] = (hop.exchange?.version).map {
                 String($0.description.drop { $0 != "/" }.dropFirst())
             }
-            facts["httpdns.source"] = hop.destination?.source?.description
-            facts["httpdns.provider"] = hop.destination?.provider
+            facts["httpdns.source"] = hop.exchange?.source.description
+            facts["httpdns.provider"] = hop.exchange?.provider
             facts["httpdns.route"] = hop.route
             facts["httpdns.cache"] = hop.cacheSource?.description
         }

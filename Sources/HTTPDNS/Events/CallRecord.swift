@@ -9,8 +9,8 @@ public import HTTPTypes
 extension HTTPDNSClient {
     /// The record of a call that has ended: its request, its hops, its times and bytes, and its outcome.
     ///
-    /// It has no secrets: no header field, no body, and no query of a URL. Observers get it, see
-    /// ``HTTPDNSObserver/callEnded(_:)``.
+    /// Its text and its reflection have no secrets: no header field, no body, and no query of a URL. Only the request of
+    /// ``Hop/exchange`` has the URL as it was written. Observers get it, see ``HTTPDNSObserver/callEnded(_:)``.
     public struct CallRecord: Sendable, CustomStringConvertible {
         /// The number of the call, unique in the process: ``HTTPDNSClient/InterceptionContext/callID``.
         public var callID: UInt64
@@ -116,28 +116,22 @@ extension HTTPDNSClient.CallRecord {
         /// The time from the start of the hop to its response head, or to its failure; nil when it was canceled.
         public var duration: Duration?
         /// Whether the response was made in this process: by an interceptor, a stub, a handler of a scheme or the response
-        /// cache. Such a hop has no destination, timings or bytes.
+        /// cache. Such a hop has no exchange, timings or bytes.
         public var isAnsweredInProcess = false
         /// Whether the hop is that of another call with an identical request, whose response this call got too
-        /// (``HTTPDNSClient/Options/mergesIdenticalReads``). It has the method and URL of this call, the destination,
-        /// version and status of the response, and the time that this call waited. Attempts, timings, bytes and redirects are
+        /// (``HTTPDNSClient/Options/mergesIdenticalReads``). It has the method and URL of this call, the exchange
+        /// and the status of the response, and the time that this call waited. Attempts, timings, bytes and redirects are
         /// in the record of the other call.
         public var isMerged = false
         /// The part that the response cache took. For `validated`, and for `stale` after an error of the server, ``status``
         /// is that of the server. Nil without a cache, for a method that it does not store, and for a hop that failed.
         public var cacheSource: HTTPDNSClient.CacheSource?
-        /// The server that responded, and the source of its address; nil without a response of a server.
-        public var destination: HTTPDNSClient.Response.Destination?
+        /// The exchange with the server that responded, as it was at the response head; nil without a response of a server.
+        public internal(set) var exchange: HTTPDNSClient.Exchange?
         /// The addresses that were tried and failed, in order.
-        public var attempts: [HTTPDNSClientError.Attempt] = []
+        public var attempts: [HTTPDNSClientError.Attempt] { error?.attempts ?? exchange?.failedAttempts ?? [] }
         /// The status; nil without a response.
         public var status: HTTPResponse.Status?
-        /// The HTTP version; nil without a response of a server.
-        public var version: HTTPDNSClient.HTTPVersion?
-        /// The version and the cipher suite of TLS; nil in clear text, and without a response of a server.
-        public var tls: HTTPDNSClient.Exchange.TLSParameters?
-        /// The time that resolving took; nil when the request had its own addresses, and without a response.
-        public var resolve: Duration?
         /// The durations of the phases that had ended: `total` is known when the body had arrived whole. Those of making
         /// a connection are nil when it had been used before.
         public var timings = HTTPDNSClient.Exchange.Timings()

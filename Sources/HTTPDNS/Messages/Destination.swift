@@ -4,71 +4,61 @@
 public import HTTPDNSCore
 public import HTTPDNSPrimitives
 
-extension HTTPDNSClient.Response {
-    /// The server that a response came from: its address, the source of that address, and the connection.
-    ///
-    /// It prints as one line: `203.0.113.7 · doh "backup" · fresh, 41 s left · reused connection`.
-    public struct Destination: Sendable, CustomStringConvertible {
-        /// Nil when an interceptor or the response cache answered.
-        private let exchange: HTTPDNSClient.Exchange?
-        private let cacheSource: HTTPDNSClient.CacheSource?
-
-        init(_ exchange: HTTPDNSClient.Exchange?, _ cacheSource: HTTPDNSClient.CacheSource?) {
-            // A validated response and a miss have a server.
-            let isFromCache = cacheSource.map { $0 != .miss && $0 != .validated } ?? false
-            self.exchange = isFromCache ? nil : exchange
-            self.cacheSource = isFromCache ? cacheSource : nil
-        }
-
-        /// The address and port that answered, see ``HTTPDNSClient/Exchange/remote``. Nil for a Unix socket, and when an
-        /// interceptor or the response cache answered without sending.
-        public var endpoint: HTTPDNSEndpoint? {
-            guard let exchange, exchange.request.source != .unixSocket else { return nil }
-            return exchange.remote
-        }
-        /// The source of the address. Nil when an interceptor answered without sending.
-        public var source: HTTPDNSResolver.Resolution.Source? { exchange?.request.source }
-        /// The name of the provider that had the address; nil for other sources.
-        public var provider: String? { source == .provider ? resolution?.provider : nil }
-        /// The mapping that applied, also one that led to another name by `via`.
-        public var mapping: HTTPDNSResolver.AppliedMapping? { resolution?.mapping }
-        /// The time since the provider or the system resolver was queried, when the request used the answer; nil for
-        /// other sources.
-        public var age: Duration? {
-            guard let resolution, resolution.source == .provider || resolution.source == .system else { return nil }
-            return resolution.age
-        }
-        /// The lifetime that the address had left when the request used it; nil means no expiry.
-        public var timeLeft: Duration? { resolution?.timeToLive }
-        /// Whether the address was past its time to live.
-        public var isStale: Bool { resolution?.isStale ?? false }
-        /// The proxy that the request went through, such as `http://proxy.test:3128`; nil without one.
-        public var proxy: String? { exchange?.proxy }
-        /// Whether the connection had been used before.
-        public var reusedConnection: Bool { exchange?.reusedConnection ?? false }
-
-        /// The destination on one line, such as `203.0.113.7 · doh "backup" · fresh, 41 s left · reused connection`.
-        public var description: String {
-            if let cacheSource { return "response cache, \(cacheSource)" }
-            return exchange.map(DestinationLine.text) ?? "answered by an interceptor"
-        }
-
-        private var resolution: HTTPDNSResolver.Resolution? { exchange?.request.resolution }
+extension HTTPDNSClient.Exchange: CustomStringConvertible {
+    /// The address and port that answered, see ``remote``; nil for a Unix socket.
+    public var endpoint: HTTPDNSEndpoint? { source == .unixSocket ? nil : remote }
+    /// The source of the address.
+    public var source: HTTPDNSResolver.Resolution.Source { request.source }
+    /// The name of the provider that had the address; nil for other sources.
+    public var provider: String? { source == .provider ? request.resolution.provider : nil }
+    /// The mapping that applied, also one that led to another name by `via`.
+    public var mapping: HTTPDNSResolver.AppliedMapping? { request.resolution.mapping }
+    /// The time since the provider or the system resolver was queried, when the request used the answer; nil for other sources.
+    public var age: Duration? {
+        let resolution = request.resolution
+        return resolution.source == .provider || resolution.source == .system ? resolution.age : nil
     }
+    /// The lifetime that the address had left when the request used it; nil means no expiry.
+    public var timeLeft: Duration? { request.resolution.timeToLive }
+    /// Whether the address was past its time to live.
+    public var isStale: Bool { request.resolution.isStale }
 
-    /// The server that the response came from. It is computed from the last exchange.
-    public var destination: HTTPDNSClient.Response.Destination { Destination(lastExchange, cacheSource) }
+    /// The server on one line, such as `203.0.113.7 · doh "backup" · fresh, 41 s left · reused connection`.
+    public var description: String { DestinationLine.text(self) }
+}
+
+extension HTTPDNSClient.Response {
+    /// The exchange that the response came from, which is the last one; nil when an interceptor or the response cache answered.
+    public var exchange: HTTPDNSClient.Exchange? { DestinationLine.exchange(lastExchange, cacheSource) }
+    /// The server that the response came from on one line, such as `203.0.113.7 · doh "backup" · fresh, 41 s left · reused connection`,
+    /// or `response cache, hit` or `answered by an interceptor`.
+    public var destination: String { DestinationLine.text(lastExchange, cacheSource) }
 }
 
 extension HTTPDNSClient.Response.Collected {
-    /// The server that the response came from. It is computed from the last exchange.
-    public var destination: HTTPDNSClient.Response.Destination {
-        HTTPDNSClient.Response.Destination(lastExchange, cacheSource)
-    }
+    /// The exchange that the response came from, which is the last one; nil when an interceptor or the response cache answered.
+    public var exchange: HTTPDNSClient.Exchange? { DestinationLine.exchange(lastExchange, cacheSource) }
+    /// The server that the response came from on one line, see ``HTTPDNSClient/Response/destination``.
+    public var destination: String { DestinationLine.text(lastExchange, cacheSource) }
 }
 
 /// The text of an exchange on one line: address, source, lifetime, connection.
 private enum DestinationLine {
+    /// Returns the exchange of a response; nil when the response cache had it.
+    static func exchange(
+        _ last: HTTPDNSClient.Exchange?,
+        _ cacheSource: HTTPDNSClient.CacheSource?
+    ) -> HTTPDNSClient.Exchange? {
+        // A validated response and a miss have a server.
+        cacheSource == nil || cacheSource == .miss || cacheSource == .validated ? last : nil
+    }
+
+    static func text(_ last: HTTPDNSClient.Exchange?, _ cacheSource: HTTPDNSClient.CacheSource?) -> String {
+        if let exchange = exchange(last, cacheSource) { return text(exchange) }
+        guard let cacheSource, cacheSource != .miss, cacheSource != .validated else { return "answered by an interceptor" }
+        return "response cache, \(cacheSource)"
+    }
+
     static func text(_ exchange: HTTPDNSClient.Exchange) -> String {
         [
             address(exchange), exchange.proxy.map { "through \($0)" }, source(exchange),

@@ -92,14 +92,15 @@ struct RecordMaker: Sendable {
             status: status?.code,
             reason: redactor.text(status?.reasonPhrase ?? ""),
             responseFields: redactor.fields(response?.headerFields ?? [:]),
-            version: hop.isAnsweredInProcess ? nil : hop.version?.description,
-            tls: hop.isAnsweredInProcess
-                ? nil : hop.tls.map { Monitor.TLSParameters(version: $0.version, cipherSuite: $0.cipherSuite) },
+            version: hop.exchange?.version.description,
+            tls: (hop.exchange?.tls).map {
+                Monitor.TLSParameters(version: $0.version, cipherSuite: $0.cipherSuite)
+            },
             addresses: addresses(of: hop),
-            reusedConnection: hop.destination?.reusedConnection ?? false,
+            reusedConnection: hop.exchange?.reusedConnection ?? false,
             isHedged: hop.isHedged,
             phases: Monitor.Phases(
-                resolve: hop.resolve,
+                resolve: hop.exchange?.resolve,
                 race: hop.timings.race,
                 connect: hop.timings.connect,
                 tls: hop.timings.tls,
@@ -118,14 +119,14 @@ struct RecordMaker: Sendable {
     }
 
     private func addresses(of hop: HTTPDNSClient.CallRecord.Hop) -> HTTPDNSTrafficMonitor.AddressChoice {
-        let destination = hop.destination
+        let exchange = hop.exchange
         return Monitor.AddressChoice(
-            source: (destination?.source ?? hop.source)?.description,
-            provider: destination?.provider,
-            mapping: destination?.mapping?.key.description,
-            age: destination?.age,
-            timeLeft: destination?.timeLeft,
-            isStale: destination?.isStale ?? false,
+            source: (exchange?.source ?? hop.source)?.description,
+            provider: exchange?.provider,
+            mapping: exchange?.mapping?.key.description,
+            age: exchange?.age,
+            timeLeft: exchange?.timeLeft,
+            isStale: exchange?.isStale ?? false,
             candidates: hop.addresses.map(\.description),
             attempts: hop.attempts.map { attempt in
                 Monitor.Attempt(
@@ -135,8 +136,8 @@ struct RecordMaker: Sendable {
                     elapsed: attempt.elapsed
                 )
             },
-            endpoint: destination?.endpoint?.description,
-            proxy: destination?.proxy
+            endpoint: exchange?.endpoint?.description,
+            proxy: exchange?.proxy
         )
     }
 

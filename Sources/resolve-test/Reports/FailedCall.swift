@@ -72,13 +72,14 @@ extension FetchReport.Hop {
             ? hop.messages?.response?.headerFields.singleton(.location)?.uriReference
             : call.record.hops[index + 1].messages?.url
         (remote, reusedConnection) = (
-            hop.destination?.endpoint ?? hop.connection?.endpoint,
+            hop.exchange?.endpoint ?? hop.connection?.endpoint,
             hop.connection.map { !$0.opensConnection } ?? false
         )
-        (version, tls, status) = (hop.version?.description ?? "", hop.tls, hop.status?.code ?? 0)
+        (version, tls) = (hop.exchange?.version.description ?? "", hop.exchange?.tls)
+        status = hop.status?.code ?? 0
         if isLast { contentType = hop.messages?.response?.headerFields.singleton(.contentType)?.value }
         if FetchReport.redirects.contains(status) { location = next.map(RewriteView.redacted) }
-        resolve = hop.resolve ?? (rewrite.isUnresolved ? nil : rewrite.resolution.elapsed)
+        resolve = hop.exchange?.resolve ?? (rewrite.isUnresolved ? nil : rewrite.resolution.elapsed)
         timings = hop.timings
         if let error = hop.error {
             failed = .init(phase: "\(error.phase)", elapsed: Self.rest(of: hop.duration ?? .zero, hop, resolve))

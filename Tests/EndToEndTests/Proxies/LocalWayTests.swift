@@ -25,7 +25,7 @@ struct LocalWayTests {
             #expect(try await response.text() == "ok")
             #expect(
                 response.exchanges.last?.request.source == .unixSocket
-                    && response.destination.description.hasPrefix("Unix socket")
+                    && response.destination.hasPrefix("Unix socket")
             )
             let second = try await client.execute(request)
             #expect(try await second.text() == "ok" && second.exchanges.last?.reusedConnection == true)

@@ -47,7 +47,7 @@ struct SquidTests {
             #expect(exchange.proxy == "http://127.0.0.1:\(squid.port)" && exchange.remote.port == squid.port)
             #expect(exchange.request.addresses.isEmpty && exchange.request.source == .proxy && exchange.resolve == nil)
             #expect(
-                first.destination.description.contains(
+                first.destination.contains(
                     "through http://127.0.0.1:\(squid.port) · looked up by the proxy"
                 )
             )

@@ -45,7 +45,7 @@ struct JSONProviderTests {
             for _ in 0..<3 {
                 let response = try await client.get("https://\(name):\(rig.tlsPort)/health?json-row1")
                 #expect(
-                    response.destination.description.hasPrefix("127.0.0.3 · json \"own\" · fresh"),
+                    response.destination.hasPrefix("127.0.0.3 · json \"own\" · fresh"),
                     "\(response.destination)"
                 )
                 #expect(try await response.text() == "127.0.0.3\n")

@@ -41,7 +41,7 @@ struct ProviderAnswerTests {
             let response = try await client.get(url(name, rig, "/echo?row1"))
             #expect(response.status == .ok)
             #expect(
-                response.destination.description.hasPrefix("127.0.0.3 · doh \"bind\" · fresh"),
+                response.destination.hasPrefix("127.0.0.3 · doh \"bind\" · fresh"),
                 "\(response.destination)"
             )
             try await response.text()

@@ -64,7 +64,7 @@ struct SpellingTests {
             #expect(response.status == .ok)
             let sent = try #require(response.exchanges.first?.request)
             for text in [
-                sent.originalURL, sent.canonicalURL, sent.addressURL, sent.host, response.destination.description,
+                sent.originalURL, sent.canonicalURL, sent.addressURL, sent.host, response.destination,
             ] {
                 #expect(!text.contains("secret") && !text.contains("s%65cret") && !text.contains("@"), "\(text)")
             }

@@ -102,10 +102,10 @@ struct SourceTests {
         let client = try await CachedClient(Self.origin())
         _ = try await client.get()
         let hit = try await client.client.get(CachedClient.url)
-        #expect(hit.destination.description == "response cache, hit" && hit.destination.endpoint == nil)
+        #expect(hit.destination == "response cache, hit" && hit.exchange == nil)
         client.time.move(seconds: 61)
         let validated = try await client.client.get(CachedClient.url)
-        #expect(validated.destination.endpoint?.address.description == "203.0.113.1")
+        #expect(validated.exchange?.endpoint?.address.description == "203.0.113.1")
     }
 
     /// A retry would get the same response again.

@@ -21,7 +21,7 @@ struct OverTheWireTests {
             #expect(response.status == .ok && response.version == .http11)
             #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
             #expect(response.body.summary?.bodyBytes == 5)
-            destinations.append(response.destination.description)
+            destinations.append(response.destination)
         }
         try await client.shutdown()
         #expect(destinations.first == "127.0.0.1:\(server.port) · mapping one.test · no expiry · new connection")

@@ -174,7 +174,7 @@ struct CallEventTests {
         #expect(record.isBodyComplete == (error == nil))
         let inProcess = events.contains(where: \.isAnsweredInProcess)
         #expect(record.hops.contains(where: \.isAnsweredInProcess) == inProcess)
-        #expect(record.hops.allSatisfy { ($0.destination == nil) == ($0.isAnsweredInProcess || $0.error != nil) })
+        #expect(record.hops.allSatisfy { ($0.exchange == nil) == ($0.isAnsweredInProcess || $0.error != nil) })
     }
 
     private func rest(of iterator: HTTPDNSClient.RequestEvents.Iterator) async -> [HTTPDNSClient.RequestEvent] {

@@ -45,7 +45,7 @@ struct CallEventsOverTheWireTests {
         }
         #expect(texts[0] == "\(CallEventsOverTheWireTests.sent) response-head body-progress finished")
         #expect(texts[1] == "started resolved request-sent response-head body-progress finished")
-        #expect(records.map { $0.hops[0].destination?.reusedConnection } == [false, true])
+        #expect(records.map { $0.hops[0].exchange?.reusedConnection } == [false, true])
         #expect(records[0].hops[0].timings.connect != nil && records[1].hops[0].timings.connect == nil)
         #expect(records.allSatisfy { $0.hops[0].timings.total != nil })
         try await client.shutdown()

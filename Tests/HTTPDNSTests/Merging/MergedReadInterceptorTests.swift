@@ -230,7 +230,7 @@ struct MergedReadInterceptorTests {
         try #require(all.map(\.hops.count) == [1, 1])
         let (own, other) = (all[0].hops[0], all[1].hops[0])
         #expect(!own.isMerged && !own.isAnsweredInProcess && other.isMerged && !other.isAnsweredInProcess)
-        #expect(other.destination?.endpoint == own.destination?.endpoint && other.destination?.endpoint != nil)
+        #expect(other.exchange?.endpoint == own.exchange?.endpoint && other.exchange?.endpoint != nil)
         #expect(other.status == .ok && other.version == .http11 && other.url == "https://one.test/a")
         #expect(other.requestHeadBytes == nil && other.responseBodyBytes == nil && other.attempts.isEmpty)
         #expect(other.duration.map { $0 >= .zero } == true && all[1].bodyBytes == 5 && all[1].isBodyComplete)
@@ -254,6 +254,6 @@ struct MergedReadInterceptorTests {
         for task in tasks { #expect(try await task.value == "hello") }
         let hops = records.all.flatMap(\.hops)
         #expect(hops.count == 2 && hops.count { $0.isMerged } == 1 && hops.allSatisfy(\.isAnsweredInProcess))
-        #expect(hops.allSatisfy { $0.destination == nil && $0.status == .ok })
+        #expect(hops.allSatisfy { $0.exchange == nil && $0.status == .ok })
     }
 }

@@ -74,7 +74,7 @@ struct PipelineOrderTests {
         }
         let response = try await rig.client.get("https://one.test/")
         #expect(response.status == .accepted)
-        #expect(response.exchanges.isEmpty && response.destination.source == nil)
+        #expect(response.exchanges.isEmpty && response.exchange?.source == nil)
         #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
     }
 

@@ -102,7 +102,7 @@ struct RedirectHookTests {
         }
         let response = try await rig.client.get("https://one.test/")
         #expect(response.status.code == 302 && rig.wire.requests.count == 1)
-        #expect(response.url == "https://two.test/new" && response.destination.endpoint == nil)
+        #expect(response.url == "https://two.test/new" && response.exchange?.endpoint == nil)
     }
 
     @Test("A hook's changed request is sent, and the address policy still judges it")

@@ -87,7 +87,7 @@ struct OneStepTests {
         settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["203.0.113.9"])
         try await rig.client.reload(settings)
         provider.fails.open()
-        #expect(try await response.destination.endpoint?.address == HTTPDNSAddress(v4: 203, 0, 113, 9))
+        #expect(try await response.exchange?.endpoint?.address == HTTPDNSAddress(v4: 203, 0, 113, 9))
     }
 
     /// It asks for another one, and there is one connection only.

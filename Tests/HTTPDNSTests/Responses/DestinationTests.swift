@@ -20,7 +20,7 @@ struct DestinationTests {
             )
         }
         func line(_ url: String, _ change: HTTPDNSClient.Request.Options.Change? = nil) async throws -> String {
-            try await rig.client.get(url, change).destination.description
+            try await rig.client.get(url, change).destination
         }
         #expect(
             try await line("https://one.test/")
@@ -45,7 +45,8 @@ struct DestinationTests {
         let rig = try Rig()
         _ = try await rig.client.get("https://one.test/")
         rig.clock.advance(by: .seconds(10))
-        let destination = try await rig.client.get("https://one.test/").destination
+        let last = try await rig.client.get("https://one.test/").exchange
+        let destination = try #require(last)
         #expect(destination.endpoint == HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 1), port: 443))
         #expect(destination.source == .provider && destination.provider == "scripted")
         #expect(destination.age == .seconds(10) && destination.timeLeft == .seconds(20))
@@ -55,7 +56,8 @@ struct DestinationTests {
 
     @Test("A mapping has its rule, and no provider and no age")
     func mapping() async throws {
-        let destination = try await Rig().client.get("https://map.test/").destination
+        let last = try await Rig().client.get("https://map.test/").exchange
+        let destination = try #require(last)
         #expect(destination.source == .mapping && destination.mapping?.key.description == "map.test")
         #expect(destination.endpoint?.description == "203.0.113.7:443")
         #expect(destination.provider == nil && destination.age == nil && destination.timeLeft == nil)
@@ -64,11 +66,12 @@ struct DestinationTests {
     @Test("The system resolver has an age, and an address of the request has none")
     func others() async throws {
         let rig = try Rig()
-        let system = try await rig.client.get("http://sys.test/").destination
+        let last = try await rig.client.get("http://sys.test/").exchange
+        let system = try #require(last)
         #expect(system.source == .system && system.age == .zero && system.timeLeft == .seconds(30))
         #expect(system.provider == nil && system.mapping == nil)
         let pinned = try await rig.client.get("https://one.test/") { $0.addresses = .only(["203.0.113.9:8443"]) }
-        let given = pinned.destination
+        let given = try #require(pinned.exchange)
         #expect(given.source == .request && given.age == nil && given.timeLeft == nil)
         #expect(given.endpoint?.description == "203.0.113.9:8443")
     }
@@ -80,8 +83,7 @@ struct DestinationTests {
                 Around { _, _, _ in HTTPDNSClient.Response(head: HTTPResponse(status: .ok), body: .bytes([])) }
             ]
         }
-        let destination = try await rig.client.get("https://one.test/").destination
-        #expect(destination.endpoint == nil && destination.source == nil && destination.timeLeft == nil)
-        #expect("\(destination)" == "answered by an interceptor")
+        let response = try await rig.client.get("https://one.test/")
+        #expect(response.exchange == nil && response.destination == "answered by an interceptor")
     }
 }
