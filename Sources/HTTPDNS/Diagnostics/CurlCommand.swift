@@ -22,7 +22,7 @@ extension HTTPDNSClient.Request {
     ///   replaced as a whole.
     /// - Parameter redaction: The secrets that are replaced by `(redacted)`.
     public func curlCommand(redacting redaction: HTTPDNSClient.Redaction = .standard) -> String {
-        CurlCommand(self, Redactor(redaction, namesOfURLs: true)).text
+        CurlCommand(self, redaction.forCommands).text
     }
 }
 
@@ -31,13 +31,13 @@ private struct CurlCommand {
     /// The longest body that is part of the command. A single argument has at most 128 KiB on Linux.
     private static let maximumBody = 64 * 1024
 
-    private let redactor: Redactor
+    private let redaction: HTTPDNSClient.Redaction
     private var words = ["curl"]
     /// The command that writes the body, if it is no argument.
     private var source: String?
 
-    init(_ request: HTTPDNSClient.Request, _ redactor: Redactor) {
-        self.redactor = redactor
+    init(_ request: HTTPDNSClient.Request, _ redaction: HTTPDNSClient.Redaction) {
+        self.redaction = redaction
         let canonical = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         add("globoff")
         add("path-as-is")
@@ -71,18 +71,18 @@ private struct CurlCommand {
     }
 
     private func url(of request: HTTPDNSClient.Request, _ canonical: HTTPDNSRewriter.CanonicalURL?) -> String {
-        guard let canonical else { return redactor.isOn ? URLText.forErrors(request.url) : request.url }
-        return "\(canonical.scheme)://\(canonical.authority)\(redactor.target(canonical.target))"
+        guard let canonical else { return redaction.isOn ? URLText.forErrors(request.url) : request.url }
+        return "\(canonical.scheme)://\(canonical.authority)\(redaction.target(canonical.target))"
     }
 
     private func redacted(_ field: HTTPField) -> HTTPField {
-        guard redactor.isOn else { return field }
+        guard redaction.isOn else { return field }
         if field.name == .referer {
-            let url = redactor.url(ofServer: String(field.uriReference.prefix { $0 != "?" && $0 != "#" }))
+            let url = redaction.url(ofServer: String(field.uriReference.prefix { $0 != "?" && $0 != "#" }))
             return HTTPField(name: field.name, value: url)
         }
         let isSecret = HTTPDNSClient.RedirectPolicy().withholds(field)
-        let value = isSecret ? Array(Redactor.mark.utf8) : redactor.bytes(of: field)
+        let value = isSecret ? Array(HTTPDNSClient.Redaction.mark.utf8) : redaction.bytes(of: field)
         return HTTPField(name: field.name, lenientValue: value)
     }
 
@@ -185,19 +185,19 @@ private struct CurlCommand {
 
     /// Returns a body in memory.
     private func redacted(_ bytes: [UInt8], mediaType: String?) -> [UInt8] {
-        guard redactor.isOn, !bytes.isEmpty else { return bytes }
+        guard redaction.isOn, !bytes.isEmpty else { return bytes }
         let type = mediaType.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " } }
         let isJSON = type == nil || type == "application/json" || type?.hasSuffix("+json") == true
         guard type == "application/x-www-form-urlencoded" || isJSON && CodableJSON(bytes) != nil else {
-            return Array(Redactor.mark.utf8)
+            return Array(HTTPDNSClient.Redaction.mark.utf8)
         }
-        let text = redactor.body(String(decoding: bytes, as: UTF8.self), mediaType: type ?? "")
-        return Array((text ?? Redactor.mark).utf8)
+        let text = redaction.body(String(decoding: bytes, as: UTF8.self), mediaType: type ?? "")
+        return Array((text ?? HTTPDNSClient.Redaction.mark).utf8)
     }
 
     /// Returns the parts of a multipart form without their secrets. A file stays where it is.
     private func masked(_ pieces: [BodyPart]) -> [BodyPart] {
-        guard redactor.isOn else { return pieces }
+        guard redaction.isOn else { return pieces }
         // The piece behind the head of a part is its content.
         var head: MultipartText.Part?
         return pieces.map { piece in
@@ -211,9 +211,9 @@ private struct CurlCommand {
     }
 
     private func redacted(_ bytes: [UInt8], of part: MultipartText.Part) -> [UInt8] {
-        if let name = part.name, redactor.isSecret(part: name) { return Array(Redactor.mark.utf8) }
+        if let name = part.name, redaction.isSecret(part: name) { return Array(HTTPDNSClient.Redaction.mark.utf8) }
         guard let text = UTF8Text.plain(bytes[...]) else { return bytes }
-        return Array((redactor.body(text, mediaType: part.mediaType) ?? Redactor.mark).utf8)
+        return Array((redaction.body(text, mediaType: part.mediaType) ?? HTTPDNSClient.Redaction.mark).utf8)
     }
 
     // MARK: words of a shell

@@ -99,7 +99,8 @@ struct CallLog: Sendable {
 
     private static func text(ofURL text: String) -> String {
         guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(text) else { return URLText.forErrors(text) }
-        return "\(url.scheme)://\(url.authority)\(Redactor.standard.path(String(url.target.prefix { $0 != "?" })))"
+        return
+            "\(url.scheme)://\(url.authority)\(HTTPDNSClient.Redaction.standard.path(String(url.target.prefix { $0 != "?" })))"
             .escaped(limit: 120)
     }
 

@@ -55,7 +55,9 @@ private enum DestinationLine {
 
     static func text(_ last: HTTPDNSClient.Exchange?, _ cacheSource: HTTPDNSClient.CacheSource?) -> String {
         if let exchange = exchange(last, cacheSource) { return text(exchange) }
-        guard let cacheSource, cacheSource != .miss, cacheSource != .validated else { return "answered by an interceptor" }
+        guard let cacheSource, cacheSource != .miss, cacheSource != .validated else {
+            return "answered by an interceptor"
+        }
         return "response cache, \(cacheSource)"
     }
 

@@ -8,7 +8,7 @@
 struct JSONSecretScan {
     /// The most levels of JSON texts in strings of JSON texts that are read. A deeper one is replaced.
     private static let maximumDepth = 4
-    private static let mark = Array("\"\(Redactor.mark)\"".utf8)
+    private static let mark = Array("\"\(HTTPDNSClient.Redaction.mark)\"".utf8)
 
     private let bytes: [UInt8]
     private let names: SecretNames

@@ -52,7 +52,7 @@ struct MarkupSecretScan {
 
     /// Returns whether something is to be replaced.
     private func isValue(_ range: Range<Int>, _ bytes: [UInt8]) -> Bool {
-        bytes[range].contains { $0 > 0x20 } && !bytes[range].elementsEqual(Redactor.mark.utf8)
+        bytes[range].contains { $0 > 0x20 } && !bytes[range].elementsEqual(HTTPDNSClient.Redaction.mark.utf8)
     }
 
     private static let value = Array("value".utf8)

@@ -98,7 +98,7 @@ struct SecretForm {
             bytes[label.endIndex...].starts(with: pemStart.prefix(5))
         else { return nil }
         let start = label.endIndex + 5
-        guard !bytes[start...].starts(with: Redactor.mark.utf8) else { return nil }
+        guard !bytes[start...].starts(with: HTTPDNSClient.Redaction.mark.utf8) else { return nil }
         let end = bytes[start...].firstRange(of: pemEnd)?.lowerBound ?? bytes.count
         return start < end ? start..<end : nil
     }

@@ -111,7 +111,7 @@ struct SecretScan: Sendable {
     /// The bytes of a secret, and the text in their place.
     private struct Finding {
         var range: Range<Int>
-        var text = Redactor.mark
+        var text = HTTPDNSClient.Redaction.mark
     }
 
     /// Returns the value of `name=value`, if it is or has a secret.
@@ -149,7 +149,7 @@ struct SecretScan: Sendable {
         let end = JSONSecretScan.valueEnd(bytes, from: start)
         if keepsTypes, JSONSecretScan.isNumber(bytes[start]) { return Finding(range: start..<end, text: "0") }
         let mark = String(decoding: bytes[closing..<nameEnd], as: UTF8.self)
-        return end == start ? nil : Finding(range: start..<end, text: mark + Redactor.mark + mark)
+        return end == start ? nil : Finding(range: start..<end, text: mark + HTTPDNSClient.Redaction.mark + mark)
     }
 
     /// Returns the value of a header line, which ends with the line, or of `name:value` inside a line, such as an argument in
@@ -168,7 +168,7 @@ struct SecretScan: Sendable {
         if bytes[start] == UInt8(ascii: "["), let first = bytes[(start + 1)...].first(where: { $0 > 0x20 }),
             Self.isQuote(first) || Self.isDigit(first)
         {
-            let mark = Self.isQuote(first) ? "\"\(Redactor.mark)\"" : Redactor.mark
+            let mark = Self.isQuote(first) ? "\"\(HTTPDNSClient.Redaction.mark)\"" : HTTPDNSClient.Redaction.mark
             return Finding(range: start..<JSONSecretScan.valueEnd(bytes, from: start), text: mark)
         }
         var limit = bytes.count
@@ -222,8 +222,8 @@ struct SecretScan: Sendable {
 
     /// Returns whether a value has been replaced before.
     private static func isMarked(_ bytes: [UInt8], _ start: Int) -> Bool {
-        guard bytes[start...].starts(with: Redactor.mark.utf8) else { return false }
-        let next = start + Redactor.mark.utf8.count
+        guard bytes[start...].starts(with: HTTPDNSClient.Redaction.mark.utf8) else { return false }
+        let next = start + HTTPDNSClient.Redaction.mark.utf8.count
         return next == bytes.count || bytes[next] == UInt8(ascii: "\\") || textEnds.contains(bytes[next])
             || argumentEnds.contains(bytes[next])
     }

@@ -174,5 +174,5 @@ package enum URLText {
 
 extension Substring {
     /// The text as errors show a URL: on one line, truncated, and without secrets in its path.
-    fileprivate var onOneLine: String { Redactor.standard.shown(String(self)).escaped(limit: 120) }
+    fileprivate var onOneLine: String { HTTPDNSClient.Redaction.standard.shown(String(self)).escaped(limit: 120) }
 }

@@ -67,7 +67,7 @@ enum SpanValue {
     static func url(_ url: HTTPDNSRewriter.CanonicalURL) -> String {
         let wholePath = url.target.prefix { $0 != "?" }
         let query = url.target.dropFirst(wholePath.count)
-        let path = Redactor.standard.path(String(wholePath))
+        let path = HTTPDNSClient.Redaction.standard.path(String(wholePath))
         var text = "\(url.scheme)://\(url.authority)"
         text += path.split(separator: "/", omittingEmptySubsequences: false).map(segment).joined(separator: "/")
         if !query.isEmpty {

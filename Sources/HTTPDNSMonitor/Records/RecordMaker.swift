@@ -10,14 +10,14 @@ internal import HTTPTypes
 struct RecordMaker: Sendable {
     private typealias Monitor = HTTPDNSTrafficMonitor
 
+    private var redaction: HTTPDNSClient.Redaction { settings.redaction }
+
     private let settings: HTTPDNSTrafficMonitor.Settings
-    private let redactor: Redactor
     private let clock: WallClock
 
     init(_ settings: HTTPDNSTrafficMonitor.Settings, clock: WallClock) {
         self.settings = settings
         self.clock = clock
-        redactor = Redactor(settings.redaction)
     }
 
     /// - Parameter targets: The targets of the hops.
@@ -59,14 +59,14 @@ struct RecordMaker: Sendable {
     private func url(of call: HTTPDNSClient.CallRecord, _ details: CallDetails, _ targets: [HopTarget]) -> String {
         let text = details.request.url
         let isFirst = call.hops.first?.messages?.url == text
-        return redactor.url(isFirst ? targets.first?.url : HopTarget(text, nil).url, text)
+        return redaction.url(isFirst ? targets.first?.url : HopTarget(text, nil).url, text)
     }
 
     private func failure(_ error: HTTPDNSClientError) -> HTTPDNSTrafficMonitor.Failure {
         Monitor.Failure(
             code: error.code.description,
             phase: error.phase.description,
-            message: redactor.text(error.message.onOneLine(limit: 1000))
+            message: redaction.text(error.message.onOneLine(limit: 1000))
         )
     }
 
@@ -83,15 +83,15 @@ struct RecordMaker: Sendable {
             offset: hop.start - call.start,
             duration: hop.duration,
             method: hop.method.rawValue,
-            url: redactor.url(target.url, hop.messages?.url ?? hop.url),
+            url: redaction.url(target.url, hop.messages?.url ?? hop.url),
             route: target.route,
-            requestFields: redactor.fields(hop.messages?.requestFields ?? [:]),
+            requestFields: redaction.fields(hop.messages?.requestFields ?? [:]),
             isAnsweredInProcess: hop.isAnsweredInProcess,
             cacheSource: hop.cacheSource?.description,
             isMerged: hop.isMerged,
             status: status?.code,
-            reason: redactor.text(status?.reasonPhrase ?? ""),
-            responseFields: redactor.fields(response?.headerFields ?? [:]),
+            reason: redaction.text(status?.reasonPhrase ?? ""),
+            responseFields: redaction.fields(response?.headerFields ?? [:]),
             version: hop.exchange?.version.description,
             tls: (hop.exchange?.tls).map {
                 Monitor.TLSParameters(version: $0.version, cipherSuite: $0.cipherSuite)
@@ -163,7 +163,7 @@ struct RecordMaker: Sendable {
             mediaType: fields[.contentType] ?? body.contentType,
             // A body that the client compresses is read before that.
             isCoded: fields.contains(.contentEncoding)
-        ).body(isWithheld: isWithheld, redactor)
+        ).body(isWithheld: isWithheld, redaction)
     }
 
     /// Returns the body of a hop; nil for that of the caller's request.
@@ -182,7 +182,7 @@ struct RecordMaker: Sendable {
             return nil
         }
         if let body = requestBody(sent.requestBody, sent.requestFields, isWithheld: isWithheld) { return body }
-        var body = Monitor.Body(mediaType: type.map(redactor.text), length: length, isTruncated: length != 0)
+        var body = Monitor.Body(mediaType: type.map(redaction.text), length: length, isTruncated: length != 0)
         if length == 0 { body.text = "" } else { body.withheld = .notInMemory }
         return body
     }
@@ -202,6 +202,6 @@ struct RecordMaker: Sendable {
             length: call.isBodyComplete ? call.bodyBytes : nil,
             mediaType: response.headerFields.singleton(.contentType)?.value,
             isCoded: coding != "identity" && !(call.hops.last?.messages?.isDecoded ?? true)
-        ).body(isWithheld: isWithheld, redactor)
+        ).body(isWithheld: isWithheld, redaction)
     }
 }

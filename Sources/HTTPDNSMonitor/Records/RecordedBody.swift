@@ -67,9 +67,9 @@ struct BodyText: Sendable {
     private var isTruncated: Bool { length.map { $0 > Int64(start.count) } ?? true }
 
     /// - Parameter isWithheld: Whether a rule withholds the body.
-    func body(isWithheld: Bool, _ redactor: Redactor) -> HTTPDNSTrafficMonitor.Body {
+    func body(isWithheld: Bool, _ redaction: HTTPDNSClient.Redaction) -> HTTPDNSTrafficMonitor.Body {
         var body = HTTPDNSTrafficMonitor.Body(
-            mediaType: mediaType.map(redactor.text),
+            mediaType: mediaType.map(redaction.text),
             length: length,
             isTruncated: isTruncated
         )
@@ -78,12 +78,12 @@ struct BodyText: Sendable {
         } else if isCoded {
             body.withheld = .coded
         } else if essence.hasPrefix("multipart/") {
-            let parts = redactor.multipart(start, isTruncated: isTruncated)
+            let parts = redaction.multipart(start, isTruncated: isTruncated)
             body.text = parts.flatMap { UTF8Text.plain(isTruncated ? UTF8Text.wholeCharacters($0) : $0[...]) }
             if body.text == nil { body.base64 = parts.map(Base64.text) }
             if parts == nil { body.withheld = .secretPart }
         } else if let text {
-            body.text = redactor.body(text, mediaType: essence)
+            body.text = redaction.body(text, mediaType: essence)
         } else if UTF8Text.isDeclared(by: essence) {
             body.withheld = .invalidText
         } else {

@@ -25,7 +25,7 @@ struct RecordingKey: Hashable, Sendable {
 /// The options of a recording, and the entries and keys that follow from them.
 struct RecordingSettings: Sendable {
     let options: HTTPDNSRecording.Options
-    private let redactor: Redactor
+    private let redaction: HTTPDNSClient.Redaction
     /// The names of the query items that are not recorded, in lower case.
     private let excludedItems: Set<String>
     /// The names of the query items that are not compared, in lower case.
@@ -41,8 +41,8 @@ struct RecordingSettings: Sendable {
                 "the field \(name) is in matchedFields and in excludedFields: its values are not in the file to be compared"
             )
         }
-        redactor = Redactor(options.redaction, keepsTypes: true)
-        if let name = options.matchedFields.first(where: redactor.isSecret) {
+        redaction = options.redaction.keepingTypes
+        if let name = options.matchedFields.first(where: redaction.isSecret) {
             throw HTTPDNSRecording.Error(
                 .configuration,
                 "the field \(name) is in matchedFields, and a secret by the redaction: its values are not in the file to be "
@@ -61,7 +61,7 @@ struct RecordingSettings: Sendable {
             url: text(of: request.url, without: uncomparedItems),
             body: digest(of: request),
             values: options.matchedFields.map { name in
-                request.headerFields[fields: name].map(redactor.value)
+                request.headerFields[fields: name].map(redaction.value)
             }
         )
     }
@@ -73,7 +73,7 @@ struct RecordingSettings: Sendable {
             body: options.comparesBodies ? request.bodyDigest : nil,
             values: options.matchedFields.map { name in
                 request.headers.filter { $0.name.lowercased() == name.canonicalName }
-                    .map { redactor.value(of: $0.field(name)) }
+                    .map { redaction.value(of: $0.field(name)) }
             }
         )
     }
@@ -82,7 +82,7 @@ struct RecordingSettings: Sendable {
     /// as they are.
     private func text(of url: String, without names: Set<String>) -> String {
         let canonical = (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url))?.description ?? url
-        return RecordedURL.text(redactor.url(ofServer: canonical), without: names)
+        return RecordedURL.text(redaction.url(ofServer: canonical), without: names)
     }
 
     /// Returns the digest of a body in memory; nil for an empty one, and one that is not compared.
@@ -105,7 +105,7 @@ struct RecordingSettings: Sendable {
         guard !bytes.isEmpty, !type.hasPrefix("multipart/") else { return nil }
         var compared = bytes
         // A secret would be found from its digest, and is another one in another environment.
-        if let text = UTF8Text.plain(bytes[...]), let redacted = redactor.body(text, mediaType: type) {
+        if let text = UTF8Text.plain(bytes[...]), let redacted = redaction.body(text, mediaType: type) {
             compared = Array(redacted.utf8)
         }
         compared = CodableJSON(compared).flatMap { try? $0.encoded() } ?? compared
@@ -171,16 +171,16 @@ struct RecordingSettings: Sendable {
     /// - Parameter type: The media type.
     func content(_ bytes: [UInt8], of type: String, isIncomplete: Bool) -> HTTPArchive.Content {
         let essence = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
-        guard redactor.isOn else { return RecordingState.content(bytes, of: type) }
+        guard redaction.isOn else { return RecordingState.content(bytes, of: type) }
         if essence.hasPrefix("multipart/") {
-            guard let parts = redactor.multipart(bytes, isTruncated: isIncomplete) else {
+            guard let parts = redaction.multipart(bytes, isTruncated: isIncomplete) else {
                 // It cannot be recorded without its secrets.
                 return HTTPArchive.Content(size: Int64(bytes.count), mimeType: type)
             }
             return RecordingState.content(parts, of: type)
         }
         let characters = isIncomplete ? UTF8Text.wholeCharacters(bytes) : bytes[...]
-        guard let text = UTF8Text.plain(characters), let redacted = redactor.body(text, mediaType: essence) else {
+        guard let text = UTF8Text.plain(characters), let redacted = redaction.body(text, mediaType: essence) else {
             return RecordingState.content(bytes, of: type)
         }
         return RecordingState.content(redacted == text ? bytes : Array(redacted.utf8), of: type)
@@ -189,7 +189,7 @@ struct RecordingSettings: Sendable {
     private func recorded(_ fields: HTTPFields) -> [HTTPArchive.Pair] {
         fields.compactMap { field in
             guard !options.excludedFields.contains(field.name) else { return nil }
-            let redacted = HTTPField(name: field.name, lenientValue: redactor.bytes(of: field))
+            let redacted = HTTPField(name: field.name, lenientValue: redaction.bytes(of: field))
             guard fieldsWithURL.contains(field.name) else { return HTTPArchive.Pair(redacted) }
             let reference = redacted.uriReference
             let text = RecordedURL.text(reference, without: excludedItems)

@@ -235,7 +235,7 @@ extension RewriteView {
     }
 
     static func redacted(_ url: String) -> String {
-        Redactor.standard.url(ofServer: url)
+        HTTPDNSClient.Redaction.standard.url(ofServer: url)
     }
 }
 

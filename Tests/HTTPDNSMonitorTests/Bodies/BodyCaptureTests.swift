@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Bodies in the traffic monitor", .timeLimit(.minutes(10)))
 struct BodyCaptureTests {
-    private static let redactor = Redactor.standard
+    private static let redactor = HTTPDNSClient.Redaction.standard
 
     /// A body, and the form in which it is stored.
     struct Sample: Sendable, CustomTestStringConvertible {

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Redaction")
 struct RedactorTests {
-    private static let redactor = Redactor.standard
+    private static let redactor = HTTPDNSClient.Redaction.standard
 
     /// A text and its redacted form.
     struct Sample: Sendable, CustomTestStringConvertible {
@@ -185,7 +185,7 @@ struct RedactorTests {
         var fields = HTTPFields()
         fields.append(HTTPField(name: name, value: value("x")))
         let redacted = try #require(Self.redactor.fields(fields).first)
-        #expect(redacted.withUnsafeBytesOfValue { Array($0) } == value(Redactor.mark))
+        #expect(redacted.withUnsafeBytesOfValue { Array($0) } == value(HTTPDNSClient.Redaction.mark))
         #expect(HTTPArchive.Pair(redacted).isLatin1 == true)
     }
 
@@ -314,7 +314,7 @@ struct RedactorTests {
 
     @Test("Names that a program adds are replaced, and names that it removes are not")
     func ownNames() {
-        let redactor = Redactor(HTTPDNSClient.Redaction(names: ["x-customer", "*number"]))
+        let redactor = HTTPDNSClient.Redaction(names: ["x-customer", "*number"])
         let url = "https://one.test/?x_customer=7&token=x&code=y"
         let expected = "https://one.test/?x_customer=(redacted)&token=x&code=(redacted)"
         #expect(redactor.url(HopTarget(url, nil).url, url) == expected)
