@@ -15,7 +15,7 @@ final class CallObservers: Sendable {
 
     private struct State {
         var observations: [HTTPDNSClient.Observation] = []
-        var queues: [RequestEventQueue] = []
+        var queues: [EventQueue<HTTPDNSClient.RequestEvent>] = []
         /// The records that observers which have stopped had lost.
         var lost: [String: Int] = [:]
         var isEnding = false
@@ -80,15 +80,18 @@ final class CallObservers: Sendable {
         }
     }
 
-    func add(_ queue: RequestEventQueue) {
+    /// Adds a subscriber of the calls that begin from now on.
+    func subscribe(limit: Int) -> EventSubscription<HTTPDNSClient.RequestEvent> {
+        let queue = EventQueue.ofCalls(limit: limit)
         let isEnding = change { state in
             state.queues.append(queue)
             return state.isEnding
         }
         if isEnding { queue.end() }
+        return EventSubscription(queue) { [self] queue in remove(queue) }
     }
 
-    func remove(_ queue: RequestEventQueue) {
+    private func remove(_ queue: EventQueue<HTTPDNSClient.RequestEvent>) {
         change { state in state.queues.removeAll { $0 === queue } }
         queue.close()
     }
@@ -150,7 +153,7 @@ final class CallObservers: Sendable {
         to observe: @escaping @Sendable (HTTPDNSClient.RequestEvent) async -> Void
     ) -> EventFeed? {
         guard kinds?.isEmpty != true, budget.hasRoom else { return nil }
-        let queue = RequestEventQueue(limit: CallObservers.maximumWaitingOfCall, budget: budget)
+        let queue = EventQueue.ofCalls(limit: CallObservers.maximumWaitingOfCall, budget: budget)
         guard queue.open() else { return nil }
         queue.end()
         Task.detached(executorPreference: executor) {
@@ -160,9 +163,16 @@ final class CallObservers: Sendable {
     }
 }
 
+extension EventQueue<HTTPDNSClient.RequestEvent> {
+    /// Creates a queue that loses whole calls when it is full.
+    static func ofCalls(limit: Int, budget: EventBudget? = nil) -> EventQueue {
+        EventQueue(limit: limit, losing: .group, count: \.lostCalls, budget: budget)
+    }
+}
+
 /// The events of one call on their way to one queue.
 struct EventFeed: Sendable {
-    private let queue: RequestEventQueue
+    private let queue: EventQueue<HTTPDNSClient.RequestEvent>
     /// The kinds of the events that it takes; nil for all.
     let kinds: Set<HTTPDNSClient.RequestEvent.Kind>?
     private var isOver = false
@@ -170,7 +180,7 @@ struct EventFeed: Sendable {
     private var last: (kind: HTTPDNSClient.RequestEvent.Kind, number: UInt64)?
 
     /// - Parameter kinds: The kinds besides the terminal ones, which end the queue; nil for all.
-    init(_ queue: RequestEventQueue, of kinds: Set<HTTPDNSClient.RequestEvent.Kind>? = nil) {
+    init(_ queue: EventQueue<HTTPDNSClient.RequestEvent>, of kinds: Set<HTTPDNSClient.RequestEvent.Kind>? = nil) {
         self.queue = queue
         self.kinds = kinds?.union([.finished, .failed, .canceled])
     }
@@ -182,13 +192,10 @@ struct EventFeed: Sendable {
         let isProgress = event.kind == .bodyProgress || event.kind == .requestBodyProgress
         let merged = isProgress && last?.kind == event.kind ? last?.number : nil
         last = nil
-        switch queue.offer(event, mergingWith: merged) {
-        case .stored(let number):
-            last = (event.kind, number)
-        case .delivered(let waiter, let event):
-            return { waiter.deliver(event) }
-        case .lost, .closed:
-            isOver = true
+        switch queue.offer(event, replacing: merged, isLast: event.kind.isTerminal) {
+        case .stored(let number): last = (event.kind, number)
+        case .delivered(let resume): return resume
+        case .refused: isOver = true
         }
         return nil
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
+
 extension HTTPDNSClient {
     /// The events of a client's calls as they happen, for live views.
     ///
@@ -41,16 +43,14 @@ extension HTTPDNSClient {
         public func buffered(upTo limit: Int) -> RequestEvents { RequestEvents(observers, limit: limit) }
 
         /// Subscribes: the iterator gets the events of all calls that begin from now on.
-        public func makeAsyncIterator() -> Iterator { Iterator(Subscription(observers, limit: limit)) }
+        public func makeAsyncIterator() -> Iterator { Iterator(subscription: observers.subscribe(limit: limit)) }
 
         /// A subscriber. It gets events until the iterator is released.
         public struct Iterator: AsyncIteratorProtocol {
-            private let subscription: Subscription
-
-            fileprivate init(_ subscription: Subscription) { self.subscription = subscription }
+            fileprivate let subscription: EventSubscription<HTTPDNSClient.RequestEvent>
 
             /// The number of calls that this subscriber has lost so far.
-            public var lostCalls: Int { subscription.queue.lostCalls }
+            public var lostCalls: Int { subscription.queue.lost }
 
             /// Returns the next event; nil after the end, and when the task is canceled. After a cancellation it is no longer
             /// subscribed.
@@ -59,27 +59,6 @@ extension HTTPDNSClient {
             /// Returns the next event, as ``next()`` does.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> HTTPDNSClient.RequestEvent? {
                 await subscription.next()
-            }
-        }
-
-        /// A subscription, which lasts for as long as the object lives.
-        fileprivate final class Subscription: Sendable {
-            let queue: RequestEventQueue
-            private let observers: CallObservers
-
-            init(_ observers: CallObservers, limit: Int) {
-                self.observers = observers
-                queue = RequestEventQueue(limit: limit)
-                observers.add(queue)
-            }
-
-            deinit { observers.remove(queue) }
-
-            func next() async -> HTTPDNSClient.RequestEvent? {
-                let event = await queue.next()
-                // A canceled task does not continue the iteration: its subscription must not fill a buffer.
-                if event == nil { observers.remove(queue) }
-                return event
             }
         }
     }

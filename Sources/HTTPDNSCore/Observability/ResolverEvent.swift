@@ -142,43 +142,19 @@ extension HTTPDNSResolver {
         }
 
         /// Starts listening: the iterator receives all events from now on.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(listener: Listener(broadcast, limit: limit))
-        }
+        public func makeAsyncIterator() -> Iterator { Iterator(subscription: broadcast.listen(limit: limit)) }
 
         /// A listener. It receives events until the iterator is released.
         public struct Iterator: AsyncIteratorProtocol {
-            fileprivate let listener: Listener
+            fileprivate let subscription: EventSubscription<HTTPDNSResolver.Event>
 
             /// Returns the next event; nil after the end, and when the task is canceled. After a cancellation it no longer
             /// listens.
-            public mutating func next() async -> HTTPDNSResolver.Event? {
-                await listener.next()
-            }
+            public mutating func next() async -> HTTPDNSResolver.Event? { await subscription.next() }
 
             /// Returns the next event, as ``next()`` does.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> HTTPDNSResolver.Event? {
-                await listener.next()
-            }
-        }
-
-        /// A listener, which is registered for as long as the object lives.
-        fileprivate final class Listener: Sendable {
-            private let broadcast: EventBroadcast
-            private let id: EventBroadcast.ListenerID
-
-            init(_ broadcast: EventBroadcast, limit: Int) {
-                self.broadcast = broadcast
-                id = broadcast.addListener(limit: limit)
-            }
-
-            deinit { broadcast.removeListener(id) }
-
-            func next() async -> HTTPDNSResolver.Event? {
-                let event = await broadcast.next(for: id)
-                // A canceled task does not continue the iteration: its listener must not fill a buffer.
-                if event == nil { broadcast.removeListener(id) }
-                return event
+                await subscription.next()
             }
         }
     }

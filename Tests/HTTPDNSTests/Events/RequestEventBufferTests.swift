@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNS
+@testable import HTTPDNSCore
 
 @Suite("Events that wait for a subscriber")
 struct RequestEventBufferTests {
     private typealias Kind = HTTPDNSClient.RequestEvent.Kind
     private typealias Event = HTTPDNSClient.RequestEvent
+    private typealias Buffer = EventBuffer<Event, Int>
 
     private func event(_ kind: Kind, of call: UInt64, bytes: Int64? = nil) -> Event {
         var event = Event(kind, callID: call, at: .now)
@@ -19,9 +20,9 @@ struct RequestEventBufferTests {
     }
 
     /// The events that are taken without a wait.
-    private func taken(_ buffer: inout RequestEventBuffer<Int>) -> [Event] {
+    private func taken(_ buffer: inout Buffer) -> [Event] {
         var events: [Event] = []
-        while case .event(let event) = buffer.take(orWaitAs: 0) { events.append(event) }
+        while case .event(let delivery) = buffer.take(orWaitAs: 0) { events.append(delivery.event) }
         return events
     }
 
@@ -30,18 +31,19 @@ struct RequestEventBufferTests {
         let id: UInt64
         var isLost = false
 
-        mutating func send(_ event: Event, to buffer: inout RequestEventBuffer<Int>) {
+        mutating func send(_ event: Event, to buffer: inout Buffer) {
             guard !isLost else { return }
-            if case .lost = buffer.offer(event, mergingWith: nil) { isLost = true }
+            if case .lost = buffer.offer(event, isLast: event.kind.isTerminal) { isLost = true }
         }
     }
 
     @Test("A full buffer loses whole calls: the lost and the delivered are all calls", arguments: [1, 2, 7, 64, 4096])
     func loss(limit: Int) {
-        var buffer = RequestEventBuffer<Int>(limit: limit)
+        var buffer = Buffer(limit: limit, losing: .group)
         var random = SystemRandomNumberGenerator()
         var calls: [Call] = []
         var events: [Event] = []
+        var lost = 0
         for id in 0..<1000 {
             let isOpen = buffer.open()
             #expect(isOpen)
@@ -51,16 +53,19 @@ struct RequestEventBufferTests {
             for index in calls.indices {
                 calls[index].send(event(kind, of: calls[index].id), to: &buffer)
                 guard buffer.count > 0, Int.random(in: 0..<3, using: &random) == 0 else { continue }
-                if case .event(let event) = buffer.take(orWaitAs: 0) { events.append(event) }
+                if case .event(let delivery) = buffer.take(orWaitAs: 0) { events.append(delivery.event) }
             }
         }
         let left = buffer.end()
         #expect(left.isEmpty)
-        while case .event(let event) = buffer.take(orWaitAs: 0) { events.append(event) }
+        while case .event(let delivery) = buffer.take(orWaitAs: 0) {
+            events.append(delivery.event)
+            lost = delivery.lost
+        }
         let delivered = events.count { $0.kind == .finished }
-        #expect(delivered + buffer.lostCalls == 1000)
-        #expect(buffer.lostCalls == calls.count { $0.isLost } && events.last?.lostCalls == buffer.lostCalls)
-        #expect((buffer.lostCalls == 0) == (limit == 4096))
+        #expect(delivered + buffer.lost == 1000)
+        #expect(buffer.lost == calls.count { $0.isLost } && lost == buffer.lost)
+        #expect((buffer.lost == 0) == (limit == 4096))
         // A call is lost from one event on, and has all events before it.
         for (_, own) in Dictionary(grouping: events, by: \.callID) {
             #expect(own.map(\.kind) == Array([Kind.started, .resolved, .responseHead, .finished].prefix(own.count)))
@@ -73,7 +78,7 @@ struct RequestEventBufferTests {
 
     @Test("Progress that waits is replaced by later progress of its call")
     func merging() async {
-        let queue = RequestEventQueue(limit: 8)
+        let queue = EventQueue.ofCalls(limit: 8)
         #expect(queue.open() && queue.open())
         var (one, two) = (EventFeed(queue), EventFeed(queue))
         for bytes in 1...100 {
@@ -86,7 +91,7 @@ struct RequestEventBufferTests {
         _ = two.send(event(.bodyProgress, of: 2, bytes: 201))
         _ = two.send(event(.finished, of: 2))
         queue.end()
-        #expect(queue.lostCalls == 0)
+        #expect(queue.lost == 0)
         var events: [Event] = []
         while let event = await queue.next() { events.append(event) }
         #expect(events.map(\.callID) == [1, 2, 1, 1, 1, 2])
@@ -95,37 +100,37 @@ struct RequestEventBufferTests {
 
     @Test("A waiting subscriber gets the event, and nil at the end")
     func waiting() {
-        var buffer = RequestEventBuffer<Int>(limit: 1)
+        var buffer = Buffer(limit: 1, losing: .group)
         let isOpen = buffer.open()
         #expect(isOpen)
         guard case .waiting = buffer.take(orWaitAs: 5),
-            case .delivered(5, let event) = buffer.offer(event(.started, of: 1), mergingWith: nil)
+            case .delivered(5, let delivery) = buffer.offer(event(.started, of: 1))
         else {
             Issue.record("the waiter got no event")
             return
         }
         let more = taken(&buffer)
-        #expect(event.kind == .started && more.isEmpty)
+        #expect(delivery.event.kind == .started && more.isEmpty)
         // The call is not over, so the end has to wait for it.
         let (left, takesMore) = (buffer.end(), buffer.open())
         #expect(left.isEmpty && !takesMore)
-        _ = buffer.offer(self.event(.canceled, of: 1), mergingWith: nil)
-        #expect(buffer.count == 0 && buffer.lostCalls == 0)
+        _ = buffer.offer(event(.canceled, of: 1), isLast: true)
+        #expect(buffer.count == 0 && buffer.lost == 0)
     }
 
     @Test("A buffer whose subscriber has left takes nothing")
     func closed() {
-        var buffer = RequestEventBuffer<Int>(limit: 4)
+        var buffer = Buffer(limit: 4, losing: .group)
         let isOpen = buffer.open()
         #expect(isOpen)
-        _ = buffer.offer(event(.started, of: 1), mergingWith: nil)
+        _ = buffer.offer(event(.started, of: 1))
         let left = buffer.close()
         #expect(left.isEmpty && buffer.count == 0)
-        guard case .closed = buffer.offer(event(.finished, of: 1), mergingWith: nil) else {
+        guard case .closed = buffer.offer(event(.finished, of: 1), isLast: true) else {
             Issue.record("the buffer is open")
             return
         }
         let takesMore = buffer.open()
-        #expect(!takesMore && buffer.lostCalls == 0)
+        #expect(!takesMore && buffer.lost == 0)
     }
 }

@@ -168,14 +168,14 @@ struct ReleasedReferenceTests {
     }
 
     private func releaseEvents(_ count: @escaping @Sendable () -> Void) {
-        let queue = RequestEventQueue(limit: 2)
+        let queue = EventQueue.ofCalls(limit: 2)
         #expect(queue.open())
         let offer = {
             var event = HTTPDNSClient.RequestEvent(.failed, callID: 1, at: .now)
             var error = HTTPDNSClientError(code: .interceptorFailed, phase: .interceptor, message: "m")
-            error.underlying = Releasing { if queue.lostCalls == 0 { count() } }
+            error.underlying = Releasing { if queue.lost == 0 { count() } }
             event.error = error
-            _ = queue.offer(event, mergingWith: nil)
+            _ = queue.offer(event, isLast: true)
         }
         offer()
         queue.close()

@@ -258,9 +258,9 @@ struct CallSpanTests {
         let recording = observers.add(Silent())
         #expect(try #require(observers.begin(request, id: 2, at: start)).notesBodies)
         recording.stop()
-        let subscription = RequestEventQueue(limit: 8)
-        observers.add(subscription)
-        #expect(try #require(observers.begin(request, id: 3, at: start)).notesBodies)
+        let subscription = observers.subscribe(limit: 8)
+        let subscribed = try #require(observers.begin(request, id: 3, at: start))
+        withExtendedLifetime(subscription) { #expect(subscribed.notesBodies) }
         observers.end()
     }
 
