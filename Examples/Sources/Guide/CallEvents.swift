@@ -2,10 +2,22 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
+import Synchronization
 
 struct SlowCalls: HTTPDNSObserver {
     func callEnded(_ call: HTTPDNSClient.CallRecord) {
         if call.duration > .seconds(1) { print(call) }
+    }
+}
+
+final class BytesByHost: HTTPDNSObserver {
+    private let sums = Mutex<[HTTPDNSHost: Int64]>([:])
+
+    func callEnded(_ call: HTTPDNSClient.CallRecord) {
+        for hop in call.hops {
+            guard let host = hop.host else { continue }
+            sums.withLock { $0[host, default: 0] += hop.responseBodyBytes ?? 0 }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-package import HTTPDNSCore
+public import HTTPDNSCore
 package import HTTPDNSCurl
 public import HTTPDNSPrimitives
 public import HTTPTypes
@@ -152,12 +152,13 @@ extension HTTPDNSClient.CallRecord {
         public var responseBodyBytes: Int64?
         /// The bytes of the response body after decoding; nil unless the hop's body was read to its end by the caller.
         public var decodedBodyBytes: Int64?
-        /// The host of the URL; nil when the URL was not read, or the host could not be resolved.
-        package var host: HTTPDNSHost?
+        /// The host of the URL; nil when the URL was not read, when the host could not be resolved, and for a hop that was answered in
+        /// process.
+        public var host: HTTPDNSHost?
         /// The port of the URL, with that host.
-        package var port: UInt16?
+        public var port: UInt16?
         /// The pattern of the route that gave the addresses; nil when no route did.
-        package var route: String?
+        public var route: String?
         /// The time that the hop waited for a connection, also in vain; nil when it did not wait.
         package var queueWait: Duration?
         /// The time from the start of the hop to its cancellation; nil when it was not canceled.
