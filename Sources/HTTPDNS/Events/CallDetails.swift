@@ -8,7 +8,7 @@ package import HTTPTypes
 ///
 /// Only observers of this package get them, see ``DetailedObserver``. Such an observer redacts them before it stores or prints
 /// anything. A reflection of a record shows none of them.
-package final class CallDetails: Sendable, CustomReflectable {
+package struct CallDetails: Sendable, CustomReflectable {
     /// The request and the response head of one hop of ``HTTPDNSClient/CallRecord/hops``. A copy of a whole request would cost four
     /// times as much.
     package struct Messages: Sendable, CustomReflectable {
@@ -38,21 +38,9 @@ package final class CallDetails: Sendable, CustomReflectable {
     /// The resolver of the client, which knows the routes of hosts; nil in tests.
     package let resolver: HTTPDNSResolver?
     /// The response head that the caller got; nil when there was none.
-    package let response: HTTPResponse?
+    package internal(set) var response: HTTPResponse?
     /// The first bytes of the body that the caller read, at most as many as the observers ask for.
-    package let bodyStart: [UInt8]
-
-    init(
-        _ request: HTTPDNSClient.Request,
-        _ resolver: HTTPDNSResolver?,
-        _ response: HTTPResponse?,
-        bodyStart: [UInt8]
-    ) {
-        self.request = request
-        self.resolver = resolver
-        self.response = response
-        self.bodyStart = bodyStart
-    }
+    package internal(set) var bodyStart: [UInt8] = []
 
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -20,16 +20,6 @@ struct CallLog: Sendable {
         var reported = 0
     }
 
-    /// The parts of the details that are not of a hop.
-    private struct Details {
-        let request: HTTPDNSClient.Request
-        let resolver: HTTPDNSResolver?
-        /// The most bytes of the response body.
-        let bodyLimit: Int
-        var response: HTTPResponse?
-        var bodyStart: [UInt8] = []
-    }
-
     /// The number of sendings that are kept at each end.
     private static let kept = HTTPDNSClientError.AttemptTrail.kept
 
@@ -47,8 +37,8 @@ struct CallLog: Sendable {
     /// The URL of the latest request, and its text in the record: mostly the next step has the same one.
     private var lastURL: (url: String, text: String)
     private var isEnded = false
-    /// The parts that may have secrets, for observers that get them; nil without such an observer.
-    private var details: Details?
+    /// The most bytes of the response body in the details; nil for no details.
+    private let bodyLimit: Int?
 
     /// - Parameters:
     ///   - start: The start of the call.
@@ -63,9 +53,10 @@ struct CallLog: Sendable {
         bodyLimit: Int? = nil,
         resolver: HTTPDNSResolver? = nil
     ) {
-        details = bodyLimit.map { Details(request: request, resolver: resolver, bodyLimit: $0) }
+        self.bodyLimit = bodyLimit
         lastURL = (request.url, CallLog.text(ofURL: request.url))
         record = HTTPDNSClient.CallRecord(callID: id, method: request.method, url: lastURL.text, start: .init(start))
+        if bodyLimit != nil { record.details = CallDetails(request: request, resolver: resolver) }
         lastTime = start
         self.kinds = kinds
     }
@@ -107,7 +98,7 @@ struct CallLog: Sendable {
     private mutating func sending(_ number: Int, _ request: HTTPDNSClient.Request, at start: MonotonicTime) -> Sending {
         var hop = Hop(number: number, method: request.method, url: text(of: request.url), start: .init(start))
         // Without details the body would be in memory for as long as the response.
-        if details != nil { hop.messages = CallDetails.Messages(request) }
+        if bodyLimit != nil { hop.messages = CallDetails.Messages(request) }
         return Sending(hop: hop)
     }
 
@@ -157,8 +148,8 @@ struct CallLog: Sendable {
             }
         case .answered(let response): noteResponse(response, at: now)
         case .bodyRead(let bytes, let body, let chunk):
-            if let count = details?.bodyStart.count, let limit = details?.bodyLimit, count < limit {
-                details?.bodyStart += chunk.prefix(limit - count)
+            if let bodyLimit, let count = record.details?.bodyStart.count, count < bodyLimit {
+                record.details?.bodyStart += chunk.prefix(bodyLimit - count)
             }
             record.bodyBytes = bytes
             add(.bodyProgress, at: now) { event in
@@ -371,7 +362,7 @@ struct CallLog: Sendable {
     // MARK: the end
 
     private mutating func noteResponse(_ response: HTTPDNSClient.Response, at now: MonotonicTime) {
-        details?.response = response.head
+        record.details?.response = response.head
         record.timeToHead = now - record.start
         record.status = response.status
         // An application interceptor has answered: the call has no hop.
@@ -380,7 +371,7 @@ struct CallLog: Sendable {
         hop.duration = record.timeToHead
         hop.isAnsweredInProcess = true
         hop.status = response.status
-        hop.messages = (details?.request).map(CallDetails.Messages.init)
+        hop.messages = (record.details?.request).map(CallDetails.Messages.init)
         hop.messages?.response = response.head
         append(Sending(hop: hop))
         addHeadInProcess(response.status, nil, hop: 0, at: now)
@@ -416,18 +407,9 @@ struct CallLog: Sendable {
             }
         }
         record.hops = sendings.map(\.hop)
-        if let details {
-            record.details = CallDetails(
-                details.request,
-                details.resolver,
-                details.response,
-                bodyStart: details.bodyStart
-            )
-        } else {
-            record.removeDetails()
-        }
+        if record.details == nil { record.removeDetails() }
         // The log lives as long as the response does.
-        defer { (sendings, openHops, details, record.hops, record.details) = ([], [], nil, [], nil) }
+        defer { (sendings, openHops, record.hops, record.details) = ([], [], [], nil) }
         return record
     }
 }
