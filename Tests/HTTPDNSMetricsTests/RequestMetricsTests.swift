@@ -138,7 +138,7 @@ struct RequestMetricsTests {
             $0.responseCaching = CountingCache(removals: ["evicted": 3, "damaged": 0])
         }
         let lost = Lock(0)
-        let recording = measured.client.recordCalls(bodyLimit: 0, lost: { ["file": lost.withLock { $0 }] }) { _, _ in }
+        let recording = measured.client.addObserver(Losing { lost.withLock { $0 } })
         let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
         export.add(measured.client)
         lost.withLock { $0 = 7 }
@@ -158,11 +158,7 @@ struct RequestMetricsTests {
         let export = RequestExport(MetricHandles(factory: measured.backend), of: measured.client, hosts: [])
         let lost = Lock(["first": 3])
         for (files, change, sum) in [("first", 4, 4), ("second", 2, 6), ("first", 0, 6), ("second", 1, 7)] {
-            let recording = measured.client.recordCalls(
-                bodyLimit: 0,
-                lost: { ["file": lost.withLock { $0[files, default: 0] }] },
-                { _, _ in }
-            )
+            let recording = measured.client.addObserver(Losing { lost.withLock { $0[files, default: 0] } })
             lost.withLock { $0[files, default: 0] += change }
             export.add(measured.client)
             #expect(measured.count("httpdns.monitor.lost", "file") == Int64(sum))
@@ -171,6 +167,14 @@ struct RequestMetricsTests {
             lost.withLock { $0[files, default: 0] += 10 }
         }
         try await measured.end()
+    }
+
+    /// An observer that loses records of a file.
+    private struct Losing: DetailedObserver {
+        let count: @Sendable () -> Int
+
+        var bodyLimit: Int? { nil }
+        var lost: [String: Int] { ["file": count()] }
     }
 
     /// A response cache that has only counts.

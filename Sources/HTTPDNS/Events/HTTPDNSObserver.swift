@@ -75,16 +75,14 @@ package protocol DetailedObserver: HTTPDNSObserver {
 }
 
 extension DetailedObserver {
+    package var lost: [String: Int] { [:] }
     package var recorder: ObjectIdentifier? { nil }
 }
 
-/// An observer of closures.
-private struct CallRecorder: DetailedObserver {
-    let bodyLimit: Int?
-    let lostRecords: @Sendable () -> [String: Int]
+/// An observer that is a closure.
+private struct CallRecorder: HTTPDNSObserver {
     let record: @Sendable (HTTPDNSClient.CallRecord) -> Void
 
-    var lost: [String: Int] { lostRecords() }
     func callEnded(_ call: HTTPDNSClient.CallRecord) { record(call) }
 }
 
@@ -99,24 +97,7 @@ extension HTTPDNSClient {
     /// - Returns: The handle that stops the observation and has its counters.
     @discardableResult
     public func recordCalls(_ record: @escaping @Sendable (HTTPDNSClient.CallRecord) -> Void) -> Observation {
-        addObserver(CallRecorder(bodyLimit: nil, lostRecords: { [:] }, record: record))
-    }
-
-    /// Adds an observer that is a closure, and gets the details of calls.
-    /// - Parameters:
-    ///   - bodyLimit: The most bytes of a response body in the details.
-    ///   - lost: Returns the records that were lost so far, by the place that did not take them.
-    ///   - record: Receives the records.
-    package func recordCalls(
-        bodyLimit: Int,
-        lost: @escaping @Sendable () -> [String: Int] = { [:] },
-        _ record: @escaping @Sendable (HTTPDNSClient.CallRecord, CallDetails) -> Void
-    ) -> Observation {
-        let recorder = CallRecorder(bodyLimit: bodyLimit, lostRecords: lost) { call in
-            // A call has details when such an observer was there at its start, and only then it has this one.
-            if let details = call.details { record(call, details) }
-        }
-        return addObserver(recorder)
+        addObserver(CallRecorder(record: record))
     }
 
     /// The records that observers of the client have lost from their start to their end, by the place that did not take

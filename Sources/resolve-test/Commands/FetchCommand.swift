@@ -122,7 +122,7 @@ struct FetchCommand: Subcommand {
         do {
             report = try await call.settings.withClient { client in
                 call.monitor?.start(on: client)
-                call.observer.start(on: client)
+                client.addObserver(call.observer)
                 do {
                     return try await fetch(call, client: client, &outcome, &received, console: console)
                 } catch {

@@ -100,11 +100,11 @@ extension WriteOut.Values {
 
     /// Takes the values of the record of the call, which is there when the call has failed, or its body has ended: the bytes of
     /// all heads, and the local end of the last connection.
-    mutating func take(_ call: CallObserver.Call?) {
-        guard let (record, details) = call.map({ ($0.record, $0.details) }) else { return }
+    mutating func take(_ call: HTTPDNSClient.CallRecord?) {
+        guard let record = call else { return }
         self["size_header"] = .integer(record.hops.reduce(0) { $0 + Int($1.responseHeadBytes ?? 0) })
         // curl counts a body in memory, which it sends together with the head, and no file.
-        let hasBodyInMemory = details.request.body.knownLength != nil
+        let hasBodyInMemory = record.details?.request.body.knownLength != nil
         self["size_request"] = .integer(
             record.hops.reduce(0) { sum, hop in
                 sum + Int(hop.requestHeadBytes ?? 0) + (hasBodyInMemory ? Int(hop.requestBodyBytes ?? 0) : 0)

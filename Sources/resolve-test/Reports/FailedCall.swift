@@ -8,33 +8,25 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// The calls of a client with their details, also of those that failed.
-final class CallObserver: Sendable {
-    struct Call: Sendable {
-        var record: HTTPDNSClient.CallRecord
-        var details: CallDetails
-    }
+final class CallObserver: DetailedObserver {
+    private let calls = Lock<[HTTPDNSClient.CallRecord]>([])
 
-    private let calls = Lock<[Call]>([])
-
-    /// Observes the calls of a client from now on. The details have no bodies.
-    func start(on client: HTTPDNSClient) {
-        _ = client.recordCalls(bodyLimit: 0) { [self] record, details in
-            calls.withLock { $0.append(Call(record: record, details: details)) }
-        }
-    }
+    /// The details have no bodies.
+    var bodyLimit: Int? { 0 }
+    func callEnded(_ call: HTTPDNSClient.CallRecord) { calls.withLock { $0.append(call) } }
 
     /// The last call that has ended; nil before.
-    var last: Call? { calls.withLock { $0.last } }
+    var last: HTTPDNSClient.CallRecord? { calls.withLock { $0.last } }
 
     /// The connection of each hop, in the order of the records.
-    var connections: [TransferNotes.Attempt?] { calls.withLock { $0 }.flatMap { $0.record.hops.map(\.connection) } }
+    var connections: [TransferNotes.Attempt?] { calls.withLock { $0 }.flatMap { $0.hops.map(\.connection) } }
 
     /// Returns a request with its addresses in the order in which they were tried; unchanged when that is not known.
     func inOrderOfAttempts(
         _ request: HTTPDNSRewriter.RewrittenRequest,
         _ client: HTTPDNSClient
     ) -> HTTPDNSRewriter.RewrittenRequest {
-        let hops = calls.withLock { $0 }.flatMap(\.record.hops)
+        let hops = calls.withLock { $0 }.flatMap(\.hops)
         let hop = hops.last { hop in
             hop.rewritten?.canonicalURL == request.canonicalURL && hop.addresses.allSatisfy(request.addresses.contains)
         }
@@ -46,31 +38,36 @@ final class CallObserver: Sendable {
 extension FetchReport {
     /// Creates the report on a call that failed, as far as it came. Nil when it was canceled, or nothing of it is known.
     init?(failed calls: CallObserver, received: Int, settings: ClientSettings, client: HTTPDNSClient) {
-        guard let call = calls.last, let error = call.record.error else { return nil }
-        let hops = call.record.hops.indices.compactMap { Hop(call, $0, settings, client) }
+        guard let call = calls.last, let error = call.error else { return nil }
+        let hops = call.hops.indices.compactMap { Hop(call, $0, settings, client) }
         self.init(
             hops: hops,
             bodyBytes: received,
-            wireBytes: call.record.hops.last?.responseBodyBytes.map { Int($0) } ?? received,
-            total: call.record.duration,
+            wireBytes: call.hops.last?.responseBodyBytes.map { Int($0) } ?? received,
+            total: call.duration,
             providerKinds: settings.providerKinds,
-            status: call.record.status?.code ?? 0,
-            failed: Failed(phase: "\(error.phase)", elapsed: call.record.duration)
+            status: call.status?.code ?? 0,
+            failed: Failed(phase: "\(error.phase)", elapsed: call.duration)
         )
     }
 }
 
 extension FetchReport.Hop {
     /// Creates nil for a hop that was answered in this process.
-    fileprivate init?(_ call: CallObserver.Call, _ index: Int, _ settings: ClientSettings, _ client: HTTPDNSClient) {
-        let hop = call.record.hops[index]
+    fileprivate init?(
+        _ call: HTTPDNSClient.CallRecord,
+        _ index: Int,
+        _ settings: ClientSettings,
+        _ client: HTTPDNSClient
+    ) {
+        let hop = call.hops[index]
         guard !hop.isAnsweredInProcess, let rewrite = RewriteView(hop, client) else { return nil }
         self.init(rewrite, index, settings)
-        let isLast = index == call.record.hops.count - 1
+        let isLast = index == call.hops.count - 1
         let next =
             isLast
             ? hop.messages?.response?.headerFields.singleton(.location)?.uriReference
-            : call.record.hops[index + 1].messages?.url
+            : call.hops[index + 1].messages?.url
         (remote, reusedConnection) = (
             hop.exchange?.endpoint ?? hop.connection?.endpoint,
             hop.connection.map { !$0.opensConnection } ?? false
@@ -83,10 +80,10 @@ extension FetchReport.Hop {
         timings = hop.timings
         if let error = hop.error {
             failed = .init(phase: "\(error.phase)", elapsed: Self.rest(of: hop.duration ?? .zero, hop, resolve))
-        } else if isLast, let error = call.record.error, "\(error.phase)" == "body" {
-            let offset = hop.start - call.record.start
+        } else if isLast, let error = call.error, "\(error.phase)" == "body" {
+            let offset = hop.start - call.start
             let untilHead = hop.duration ?? .zero
-            failed = .init(phase: "body", elapsed: max(.zero, call.record.duration - offset - untilHead))
+            failed = .init(phase: "body", elapsed: max(.zero, call.duration - offset - untilHead))
         }
     }
 
