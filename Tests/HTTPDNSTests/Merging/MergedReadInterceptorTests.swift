@@ -231,7 +231,7 @@ struct MergedReadInterceptorTests {
         let (own, other) = (all[0].hops[0], all[1].hops[0])
         #expect(!own.isMerged && !own.isAnsweredInProcess && other.isMerged && !other.isAnsweredInProcess)
         #expect(other.exchange?.endpoint == own.exchange?.endpoint && other.exchange?.endpoint != nil)
-        #expect(other.status == .ok && other.version == .http11 && other.url == "https://one.test/a")
+        #expect(other.status == .ok && other.exchange?.version == .http11 && other.url == "https://one.test/a")
         #expect(other.requestHeadBytes == nil && other.responseBodyBytes == nil && other.attempts.isEmpty)
         #expect(other.duration.map { $0 >= .zero } == true && all[1].bodyBytes == 5 && all[1].isBodyComplete)
     }
