@@ -260,12 +260,14 @@ struct PendingQuery: Sendable {
 
     /// Returns the end with a resolution. A provider's answer is not used if the name was switched off meanwhile.
     private func resolved(_ resolution: HTTPDNSResolver.Resolution) -> End {
-        let resolution = lookup.concluded(resolution)
-        return resolution.source == .provider && wasSwitchedOff ? .again(isCounted: true) : .resolved(resolution)
+        if resolution.source == .provider, wasSwitchedOff { return .again(isCounted: true) }
+        return .resolved(lookup.concluded(resolution))
     }
 
-    /// Returns the end after every source failed: addresses of last resort, or the failure.
+    /// Returns the end after every source failed: addresses of last resort, or the failure. A name that was switched off
+    /// meanwhile has another source.
     private func failed(_ failure: HTTPDNSResolver.Error) -> End {
+        if failure.code != .shutDown, wasSwitchedOff { return .again(isCounted: true) }
         do throws(HTTPDNSResolver.Error) {
             let resolution = try lookup.lastResort(after: failure)
             resolver.observation.tell(.lastResort) { event in
@@ -277,7 +279,7 @@ struct PendingQuery: Sendable {
             }
             return .resolved(resolution)
         } catch {
-            return error.code != .shutDown && wasSwitchedOff ? .again(isCounted: true) : .failed(error)
+            return .failed(error)
         }
     }
 }

@@ -288,6 +288,31 @@ struct SwitchedOffTests {
         #expect(steps > 2)
     }
 
+    /// The failure is delivered in one step, and the addresses are used in a later one.
+    @Test("No address of last resort is used after the switch is off", .timeLimit(.minutes(10)))
+    func lastResortBetweenSteps() async throws {
+        var (steps, isOver) = (0, false)
+        while !isOver {
+            let executor = SteppedExecutor()
+            let fixture = try ResolverFixture(fallback: .off) {
+                let target = HTTPDNSMapping.Target(HTTPDNSAddress(v4: 203, 0, 113, 20))
+                $0.mappings = [try HTTPDNSMapping.Key("img.test"): HTTPDNSMapping(.lastResort([target]))]
+            }
+            fixture.provider.answer(.failure(.unavailable), for: try HTTPDNSName("img.test"))
+            try fixture.system.answer(.success([Self.systemAddress]), for: HTTPDNSName("img.test"))
+            let lookup = CallWork.$executor.withValue(executor) {
+                CallWork.task { try? await fixture.resolve("img.test").source }
+            }
+            for _ in 0..<steps { await executor.step() }
+            isOver = fixture.resolver.counters.lastResort > 0
+            fixture.resolver.killSwitch.turnOff()
+            executor.letGo()
+            #expect(await lookup.value == (isOver ? .lastResort : .system), "after \(steps) steps")
+            steps += 1
+        }
+        #expect(steps > 2)
+    }
+
     @Test("Turns of the kill switch are reported, with their origin")
     func events() async throws {
         let fixture = try fixture()
