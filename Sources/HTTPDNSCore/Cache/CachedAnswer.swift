@@ -56,7 +56,7 @@ package struct CachedAnswer: @unchecked Sendable {
     }
 
     /// Packs an entry that is not empty, whatever its lifetime. An answer holds at most 255 addresses of each family; there
-    /// are never more than ``AnswerReading/maximumAddressesPerFamily``.
+    /// are never more than ``HTTPDNSProviderAnswer/maximumAddressesPerFamily``.
     init(_ key: CacheKey, _ entry: CacheEntry) {
         var known: [HTTPDNSAddress] = []
         var kind = Kind.failureOnly

@@ -19,9 +19,12 @@ extension HTTPDNSAddress {
         /// Both families.
         public static let both: HTTPDNSAddress.Families = [.v4, .v6]
 
+        /// Creates the set of one family.
+        package init(_ family: HTTPDNSAddress.Family) { self = family == .v4 ? .v4 : .v6 }
+
         /// Returns whether addresses of `family` are in the set.
         public func contains(_ family: HTTPDNSAddress.Family) -> Bool {
-            isSuperset(of: family == .v4 ? HTTPDNSAddress.Families.v4 : HTTPDNSAddress.Families.v6)
+            isSuperset(of: HTTPDNSAddress.Families(family))
         }
 
         /// `IPv4`, `IPv6`, `IPv4 or IPv6`, or `no family`.

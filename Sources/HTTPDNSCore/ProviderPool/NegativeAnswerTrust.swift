@@ -60,12 +60,12 @@ extension PoolSelector {
     /// Records the evidence of a query's answer for its provider's other answers.
     mutating func noteEvidence(of verdict: PoolQuery.Verdict, _ query: PoolQuery) {
         switch verdict {
-        case .definite(_, let reading):
-            members[query.member].negatives.note(query.question.host, reading.isNegative ? .unconfirmed : .positive)
+        case .definite(_, let outcome):
+            members[query.member].negatives.note(query.question.host, outcome.isNegative ? .unconfirmed : .positive)
         case .batch(let answers):
             for (host, answer) in answers {
-                let reading = AnswerReading(answer, families: query.question.families)
-                members[query.member].negatives.note(host, reading.isNegative ? .unconfirmed : .positive)
+                let isNegative = answer.outcome(of: query.question.families).isNegative
+                members[query.member].negatives.note(host, isNegative ? .unconfirmed : .positive)
             }
         case .failed, .canceled:
             break

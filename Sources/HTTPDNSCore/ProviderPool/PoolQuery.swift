@@ -71,7 +71,8 @@ struct PoolQuery: Sendable {
 
     /// The evaluation of a result.
     enum Verdict: Sendable {
-        case definite(HTTPDNSProviderAnswer, AnswerReading)
+        /// An answer, and its outcome over all families: addresses, or that there are none.
+        case definite(HTTPDNSProviderAnswer, HTTPDNSProviderAnswer.Family)
         case batch([HTTPDNSName: HTTPDNSProviderAnswer])
         /// The refusal is that of an answer with addresses; nil for other failures.
         case failed(HTTPDNSProviderError, AddressRefusal.Summary? = nil)
@@ -122,24 +123,26 @@ struct PoolQuery: Sendable {
         about host: HTTPDNSName,
         of provider: any HTTPDNSProvider
     ) -> Verdict {
-        let reading = AnswerReading(answer, families: question.families)
-        if case .failed(let text) = reading { return .failed(answer.failure(saying: text)) }
+        let outcome = answer.outcome(of: question.families)
+        if let error = outcome.error { return .failed(error) }
         let refusal = screen?.refusal(
-            of: addresses(of: answer, reading, about: host),
+            of: addresses(of: answer, outcome, about: host),
             from: .provider,
             providerScope: provider.answerScope,
             provider: provider.name
         )
-        guard let refusal else { return .definite(answer, reading) }
+        guard let refusal else { return .definite(answer, outcome) }
         return .failed(HTTPDNSProviderError(code: .policyRefused, message: refusal.message), refusal)
     }
 
     /// Returns the addresses that an answer leads to; none when its HTTPS records have to be followed first.
-    private func addresses(of answer: HTTPDNSProviderAnswer, _ reading: AnswerReading, about host: HTTPDNSName)
-        -> [HTTPDNSAddress]
-    {
+    private func addresses(
+        of answer: HTTPDNSProviderAnswer,
+        _ outcome: HTTPDNSProviderAnswer.Family,
+        about host: HTTPDNSName
+    ) -> [HTTPDNSAddress] {
         var own: [HTTPDNSAddress] = []
-        if case .addresses(let addresses, _, _, _) = reading { own = addresses }
+        if case .addresses(let addresses, _, _) = outcome { own = addresses }
         guard answer.httpsRecords != nil else { return own }
         var selection = HTTPSRecordSelection(host: host, families: question.families)
         var generator = SystemRandomNumberGenerator()
@@ -148,25 +151,5 @@ struct PoolQuery: Sendable {
         case .done(.candidates(let candidates))?: return own + candidates.endpoints.map(\.address)
         case .ask?, .failed?, nil: return []
         }
-    }
-}
-
-extension AnswerReading {
-    /// Whether there is no address, for whatever reason.
-    var isNegative: Bool {
-        if case .addresses = self { false } else { true }
-    }
-}
-
-extension HTTPDNSProviderAnswer {
-    /// Returns the failure for an answer without a definite result, with the code of the failed query.
-    fileprivate func failure(saying text: String) -> HTTPDNSProviderError {
-        for case .failed(let error)? in [v4, v6] {
-            return HTTPDNSProviderError(code: error.code, message: text, retryAfter: error.retryAfter)
-        }
-        if case .failed(let error) = httpsRecords {
-            return HTTPDNSProviderError(code: error.code, message: text, retryAfter: error.retryAfter)
-        }
-        return HTTPDNSProviderError(code: .badResponse, message: text)
     }
 }

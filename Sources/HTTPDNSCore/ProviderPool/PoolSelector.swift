@@ -256,16 +256,16 @@ struct PoolSelector: Sendable {
             asks[id] = ask
             finish(id, .batch(answers, provider: member.provider, sentAt: sentAt), at: now, &actions)
             return
-        case .definite(let answer, let reading):
+        case .definite(let answer, let outcome):
             let answer = ProviderPool.Answer(
                 answer: answer,
-                reading: reading,
+                outcome: outcome,
                 provider: member.provider,
                 sentAt: sentAt,
                 failedAttempts: ask.failedAttempts
             )
             asks[id] = ask
-            guard reading.isNegative else {
+            guard outcome.isNegative else {
                 for number in ask.negatives {
                     members[number].negatives.note(query.question.host, .contradicted)
                 }
@@ -371,7 +371,7 @@ struct PoolSelector: Sendable {
     func report(on query: PoolQuery, _ verdict: PoolQuery.Verdict, at now: MonotonicTime) -> AttemptReport {
         let outcome: AttemptReport.Outcome =
             switch verdict {
-            case .definite(_, let reading): reading.isNegative ? .nothing : .addresses
+            case .definite(_, let outcome): outcome.isNegative ? .nothing : .addresses
             case .batch(let answers): .batch(answered: answers.count)
             case .failed(let error, _): .failed(error)
             case .canceled: .canceled

@@ -52,11 +52,11 @@ extension ProviderPool {
                 each(host, .left)
                 continue
             }
-            let reading = AnswerReading(answer, families: poolAttempt.query.families)
-            let full = Answer(answer: answer, reading: reading, provider: provider, sentAt: sentAt, failedAttempts: [])
+            let outcome = answer.outcome(of: poolAttempt.query.families)
+            let full = Answer(answer: answer, outcome: outcome, provider: provider, sentAt: sentAt, failedAttempts: [])
             let isFinal =
                 !poolAttempt.wantsSecondOpinion && trustsNegatives(of: provider.name, among: poolAttempt.providers)
-            each(host, reading.isNegative && !isFinal ? .denied(full) : .answered(full))
+            each(host, outcome.isNegative && !isFinal ? .denied(full) : .answered(full))
         }
     }
 }

@@ -37,7 +37,8 @@ final class ProviderPool: Sendable {
     /// A definite answer.
     struct Answer: Sendable {
         var answer: HTTPDNSProviderAnswer
-        var reading: AnswerReading
+        /// The outcome over all families.
+        var outcome: HTTPDNSProviderAnswer.Family
         var provider: any HTTPDNSProvider
         /// The time the query was sent.
         var sentAt: MonotonicTime

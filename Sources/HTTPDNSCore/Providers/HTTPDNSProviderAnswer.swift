@@ -36,8 +36,15 @@ public struct HTTPDNSProviderAnswer: Hashable, Sendable {
             return own.isEmpty
                 ? .noData(timeToLive: timeToLive) : .addresses(own, timeToLive: timeToLive, canonicalName: nil)
         }
-        if query.families.contains(.v4) { v4 = outcome(.v4) }
-        if query.families.contains(.v6) { v6 = outcome(.v6) }
+        for family in HTTPDNSAddress.Family.allCases where query.families.contains(family) {
+            self[family] = outcome(family)
+        }
+    }
+
+    /// The outcome for a family; nil when it was not queried.
+    package subscript(family: HTTPDNSAddress.Family) -> HTTPDNSProviderAnswer.Family? {
+        get { family == .v4 ? v4 : v6 }
+        set { if family == .v4 { v4 = newValue } else { v6 = newValue } }
     }
 }
 

@@ -194,17 +194,17 @@ extension HTTPDNSResolver {
     func known(_ reply: ProviderPool.Answer, _ lookup: UpstreamLookup) -> KnownAnswer {
         let origin = lookup.settings.origins.provider(reply.provider, lookup.route)
         var answer: KnownAnswer
-        switch reply.reading {
-        case .addresses(let addresses, let timeToLive, let name, _):
+        switch reply.outcome {
+        case .addresses(let addresses, let timeToLive, let name):
             let wanted = lookup.settings.configuration.timeToLiveOverride?(lookup.host, timeToLive) ?? timeToLive
             let life = Lifetimes.positive(wanted, within: lookup.settings.configuration.cache)
             answer = KnownAnswer(.addresses(addresses), origin: origin, sentAt: reply.sentAt, life: life)
             answer.canonicalName = name == lookup.host ? nil : name
-            answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: lookup.queried)
+            answer.failedFamilies = reply.answer.failedFamilies(among: lookup.queried)
             answer.refreshAt = refreshMoment(of: answer)
             // A missing family stays missing for as long as the addresses of the other are used.
-            answer.isFamilyLate = AnswerReading.hasLateFamily(reply.answer, families: lookup.queried)
-        case .noAddresses(let timeToLive):
+            answer.isFamilyLate = reply.answer.hasLateFamily(among: lookup.queried)
+        case .noData(let timeToLive):
             let error = HTTPDNSResolver.Error.noAddresses(
                 lookup.host,
                 lookup.queried,
@@ -216,7 +216,7 @@ extension HTTPDNSResolver {
                 sentAt: reply.sentAt,
                 life: negativeLife(of: reply, timeToLive)
             )
-        case .noSuchName(let timeToLive):
+        case .nameError(let timeToLive):
             let error = HTTPDNSResolver.Error.noSuchName(lookup.host, says: "provider \(reply.provider.name)")
             answer = KnownAnswer(
                 .nothing(error),
@@ -226,7 +226,11 @@ extension HTTPDNSResolver {
             )
         case .failed(let failure):
             // The provider pool returns definite answers only; a failure here would be cached as "no addresses".
-            let error = HTTPDNSResolver.Error(code: .providersFailed, host: lookup.host.description, message: failure)
+            let error = HTTPDNSResolver.Error(
+                code: .providersFailed,
+                host: lookup.host.description,
+                message: failure.message
+            )
             answer = KnownAnswer(.nothing(error), origin: origin, sentAt: reply.sentAt, life: .zero)
         }
         answer.failedAttempts = reply.failedAttempts

@@ -100,7 +100,7 @@ extension HTTPDNSResolver {
         guard let lease = known ?? (isFormer ? leases.first { $0.provider.name == stored.provider } : nil) else {
             return nil
         }
-        let addresses = AnswerReading.usable(stored.addresses, families: stored.families)
+        let addresses = HTTPDNSProviderAnswer.usable(stored.addresses, families: stored.families)
         guard !addresses.isEmpty else { return nil }
         let origin = settings.origins.provider(lease.provider, route)
         guard

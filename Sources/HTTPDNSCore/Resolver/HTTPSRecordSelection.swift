@@ -199,10 +199,11 @@ package struct HTTPSRecordSelection: Sendable {
     }
 
     private func unknownFamilies(of target: HTTPDNSName) -> HTTPDNSAddress.Families {
-        var unknown: HTTPDNSAddress.Families = []
-        if families.contains(.v4), answer(.v4, of: target) == nil { unknown.insert(.v4) }
-        if families.contains(.v6), answer(.v6, of: target) == nil { unknown.insert(.v6) }
-        return unknown
+        HTTPDNSAddress.Families(
+            HTTPDNSAddress.Family.allCases
+                .filter { families.contains($0) && answer($0, of: target) == nil }
+                .map(HTTPDNSAddress.Families.init)
+        )
     }
 
     /// Returns the known result for one family of `target`, also from an answer for an alias of it.
@@ -211,10 +212,6 @@ package struct HTTPSRecordSelection: Sendable {
         guard let known = answers[service]?[family], case .addresses(_, _, target) = known else { return nil }
         return known
     }
-}
-
-extension HTTPDNSProviderAnswer {
-    fileprivate subscript(family: HTTPDNSAddress.Family) -> HTTPDNSProviderAnswer.Family? { family == .v4 ? v4 : v6 }
 }
 
 extension HTTPDNSProviderAnswer.HTTPSRecord {
@@ -274,7 +271,7 @@ struct ServiceCandidateList {
             isThere = true
             let endpoint = ServiceEndpoint(address: address, port: port)
             guard offers[endpoint]?.add(versions) == nil,
-                counts[family, default: 0] < AnswerReading.maximumAddressesPerFamily
+                counts[family, default: 0] < HTTPDNSProviderAnswer.maximumAddressesPerFamily
             else { continue }
             offers[endpoint] = versions
             counts[family, default: 0] += 1
@@ -312,7 +309,7 @@ package enum HTTPSRecordChoice: Hashable, Sendable {
 /// They do not change the server's required identity: Host, SNI and certificate stay those of the queried name (RFC 9460
 /// section 9.4).
 package struct ServiceCandidates: Hashable, Sendable {
-    /// At least one endpoint, without duplicates, at most ``AnswerReading/maximumAddressesPerFamily`` of each family. The
+    /// At least one endpoint, without duplicates, at most ``HTTPDNSProviderAnswer/maximumAddressesPerFamily`` of each family. The
     /// address policy has not been applied yet.
     package var endpoints: [ServiceEndpoint]
     /// The protocols that the most preferred record offers, as ALPN identifiers; empty without a record in service mode.

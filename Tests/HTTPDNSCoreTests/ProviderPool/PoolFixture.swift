@@ -73,7 +73,7 @@ extension ProviderPool.Outcome {
     /// `ali: addresses`, `failed: ali: 503 in 0 ms`, `canceled`.
     var text: String {
         switch self {
-        case .answered(let answer): "\(answer.provider.name): \(answer.reading.isNegative ? "nothing" : "addresses")"
+        case .answered(let answer): "\(answer.provider.name): \(answer.outcome.isNegative ? "nothing" : "addresses")"
         case .failed(let attempts, _, _): "failed: \(attempts.map(\.description).joined(separator: "; "))"
         case .canceled: "canceled"
         }

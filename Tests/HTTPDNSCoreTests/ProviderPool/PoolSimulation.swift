@@ -154,7 +154,7 @@ struct PoolSimulation {
         case .batch: return "batch at \(start)"
         case .outcome(.canceled): return "canceled at \(start)"
         case .outcome(.answered(let answer)):
-            return "\(answer.provider.name) at \(start): \(answer.reading.isNegative ? "nothing" : "addresses")"
+            return "\(answer.provider.name) at \(start): \(answer.outcome.isNegative ? "nothing" : "addresses")"
         case .outcome(.failed(let attempts, let isTimeout, _)):
             let all = attempts.map(\.description).joined(separator: "; ")
             return "failed at \(start)\(isTimeout ? ", timed out" : ""): \(all)"

@@ -103,24 +103,17 @@ struct QuestionGathering {
             case .canceled: throw CancellationError()
             case .httpsRecords(let httpsRecords): answer.httpsRecords = httpsRecords
             case .addresses(let family):
-                answer[family: question] = family
+                answer[question == .v4 ? .v4 : .v6] = family
                 isAnswered = true
             case .failure(let error) where question == .httpsRecords:
                 answer.httpsRecords = .failed(error)
             case .failure(let error):
-                answer[family: question] = .failed(error)
+                answer[question == .v4 ? .v4 : .v6] = .failed(error)
                 failures.append(error)
             }
         }
         if !isAnswered, let failure = failures.first { throw failure }
         return answer
-    }
-}
-
-extension HTTPDNSProviderAnswer {
-    fileprivate subscript(family question: QuestionGathering.Question) -> HTTPDNSProviderAnswer.Family? {
-        get { question == .v4 ? v4 : v6 }
-        set { if question == .v4 { v4 = newValue } else { v6 = newValue } }
     }
 }
 
