@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSMessages
+import HTTPTypes
+
+@testable import HTTPDNSCore
 
 /// Builds DNS messages octet by octet, good and bad ones alike.
 struct DNSMessageBuilder {
@@ -133,15 +135,36 @@ func parsingError(_ octets: [UInt8], _ question: DNSQuestion = .a("one.test")) -
     }
 }
 
-func outcome(_ builder: DNSMessageBuilder, _ question: DNSQuestion = .a("one.test")) throws -> DNSOutcome {
+func outcome(
+    _ builder: DNSMessageBuilder,
+    _ question: DNSQuestion = .a("one.test")
+) throws -> HTTPDNSProviderAnswer.Family {
     try DNSResponse(parsing: builder.octets, to: question).outcome()
 }
 
 func serviceOutcome(
     to question: DNSQuestion = .https("one.test"),
     _ build: (inout DNSMessageBuilder) -> Void
-) throws -> DNSServiceOutcome {
+) throws -> HTTPDNSProviderAnswer.HTTPSRecords {
     var builder = DNSMessageBuilder(to: question)
     build(&builder)
     return try DNSResponse(parsing: builder.octets, to: question).serviceOutcome()
+}
+
+/// The outcomes in an HTTP response without an age. A failure has the server's code as its message.
+extension DNSResponse {
+    func outcome() throws(DNSMessageError) -> HTTPDNSProviderAnswer.Family {
+        try outcome(HTTPFreshness(HTTPFields())) { .sample($0) }
+    }
+
+    func serviceOutcome() throws(DNSMessageError) -> HTTPDNSProviderAnswer.HTTPSRecords {
+        var generator = SystemRandomNumberGenerator()
+        return try serviceOutcome(HTTPFreshness(HTTPFields()), using: &generator) { .sample($0) }
+    }
+}
+
+extension HTTPDNSProviderError {
+    static func sample(_ code: DNSResponseCode) -> HTTPDNSProviderError {
+        HTTPDNSProviderError(code: .serverFailure, message: "\(code)")
+    }
 }

@@ -38,13 +38,13 @@ struct OwnerRuleTests {
             $0.address("one.test", [127, 0, 0, 1])
             $0.alias("three.test", "one.test", timeToLive: 1)
         }
-        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: .seconds(60), canonicalName: nil))
     }
 
     @Test("Owners are compared without case")
     func ownerCase() throws {
         let builder = response { $0.address("OnE.TEST", [127, 0, 0, 1]) }
-        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: .seconds(60), canonicalName: nil))
     }
 
     @Test("An alias chain is followed in any order of its records")
@@ -54,7 +54,11 @@ struct OwnerRuleTests {
             $0.alias("two.test", "three.test", timeToLive: 40)
             $0.alias("one.test", "two.test", timeToLive: 45)
         }
-        let expected = DNSOutcome.addresses([Self.one], timeToLive: 40, canonicalName: try HTTPDNSName("three.test"))
+        let expected = HTTPDNSProviderAnswer.Family.addresses(
+            [Self.one],
+            timeToLive: .seconds(40),
+            canonicalName: try HTTPDNSName("three.test")
+        )
         #expect(try outcome(builder) == expected)
     }
 
@@ -67,7 +71,7 @@ struct OwnerRuleTests {
             $0.address("three.test", [127, 0, 0, 1])
         }
         let three = try HTTPDNSName("three.test")
-        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: three))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: .seconds(60), canonicalName: three))
     }
 
     @Test("Of two aliases of one name the first is followed, and must lead to addresses")
@@ -83,7 +87,7 @@ struct OwnerRuleTests {
         builder.responseCode = 0
         builder.address("two.test", [127, 0, 0, 1])
         let two = try HTTPDNSName("two.test")
-        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: two))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: .seconds(60), canonicalName: two))
     }
 
     @Test("Equal aliases of one name count as one, with the shortest time to live")
@@ -94,7 +98,7 @@ struct OwnerRuleTests {
             $0.address("two.test", [127, 0, 0, 1])
         }
         let two = try HTTPDNSName("two.test")
-        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 20, canonicalName: two))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: .seconds(20), canonicalName: two))
     }
 
     @Test("An address beside an alias is not used, and no proof that there is none")
@@ -107,7 +111,7 @@ struct OwnerRuleTests {
         #expect(code(builder) == .ambiguousAlias)
         builder.address("two.test", [127, 0, 0, 1])
         let two = try HTTPDNSName("two.test")
-        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: two))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: .seconds(60), canonicalName: two))
     }
 
     @Test("Two aliases of a name outside the chain do no harm")
@@ -117,7 +121,7 @@ struct OwnerRuleTests {
             $0.alias("x.test", "z.test")
             $0.address("one.test", [127, 0, 0, 1])
         }
-        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: .seconds(60), canonicalName: nil))
     }
 
     @Test(
@@ -155,7 +159,7 @@ struct OwnerRuleTests {
             $0.alias("one.test", "two.test", timeToLive: 3)
             $0.startOfAuthority("test", timeToLive: 100, minimum: 90)
         }
-        #expect(try outcome(builder) == .noData(timeToLive: 3))
+        #expect(try outcome(builder) == .noData(timeToLive: .seconds(3)))
     }
 
     /// The other sections are the authority and the additional section.
@@ -189,7 +193,7 @@ struct OwnerRuleTests {
             }
         }
         let expected = (0..<16).map { HTTPDNSAddress(v4: 10, 0, 0, $0) }
-        #expect(try outcome(builder) == .addresses(expected, timeToLive: 7, canonicalName: nil))
+        #expect(try outcome(builder) == .addresses(expected, timeToLive: .seconds(7), canonicalName: nil))
     }
 
     @Test("A canonical name that is no host name is left out; the addresses still count")
@@ -198,7 +202,7 @@ struct OwnerRuleTests {
         let strange: [UInt8] = [4, 0x61, 0x2e, 0x62, 0x20, 0]
         builder.append(DNSMessageBuilder.record(DNSMessageBuilder.name("one.test"), type: 5, data: strange))
         builder.append(DNSMessageBuilder.record(strange, type: 1, data: [127, 0, 0, 1]))
-        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: .seconds(60), canonicalName: nil))
     }
 }
 
@@ -212,12 +216,12 @@ struct TimeToLiveTests {
         arguments: [
             (0, 0), (1, 1), (604_800, 604_800), (604_801, 604_800), (0x7fff_ffff, 604_800), (0x8000_0000, 604_800),
             (0xffff_ffff, 604_800),
-        ] as [(UInt32, UInt32)]
+        ] as [(UInt32, Int)]
     )
-    func range(value: UInt32, expected: UInt32) throws {
+    func range(value: UInt32, expected: Int) throws {
         var builder = DNSMessageBuilder(to: .a("one.test"))
         builder.address("one.test", [127, 0, 0, 1], timeToLive: value)
-        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: expected, canonicalName: nil))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: .seconds(expected), canonicalName: nil))
     }
 
     @Test("The lowest TTL of the chain counts, and nothing outside it")
@@ -228,9 +232,9 @@ struct TimeToLiveTests {
         builder.address("two.test", [127, 0, 0, 2], timeToLive: 30)
         builder.startOfAuthority("test", timeToLive: 1, minimum: 1)
         builder.options()
-        let expected = DNSOutcome.addresses(
+        let expected = HTTPDNSProviderAnswer.Family.addresses(
             [Self.one, HTTPDNSAddress(v4: 127, 0, 0, 2)],
-            timeToLive: 20,
+            timeToLive: .seconds(20),
             canonicalName: try HTTPDNSName("two.test")
         )
         #expect(try outcome(builder) == expected)
@@ -247,7 +251,8 @@ struct TimeToLiveTests {
         var builder = DNSMessageBuilder(to: .a("one.test"))
         builder.responseCode = code
         builder.startOfAuthority("test", timeToLive: lives.0, minimum: lives.1)
-        let expected: DNSOutcome = code == 0 ? .noData(timeToLive: lives.2) : .nameError(timeToLive: lives.2)
+        let expected: HTTPDNSProviderAnswer.Family =
+            code == 0 ? .noData(timeToLive: .seconds(lives.2)) : .nameError(timeToLive: .seconds(lives.2))
         #expect(try outcome(builder) == expected)
     }
 

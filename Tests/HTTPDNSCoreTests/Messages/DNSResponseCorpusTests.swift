@@ -53,7 +53,7 @@ struct DNSResponseCorpusTests {
                 case .bindings(let bindings, _):
                     #expect((1...16).contains(bindings.count), "\(name)")
                     outcomes.insert("bindings")
-                case .aliases: outcomes.insert("aliases")
+                case .alias: outcomes.insert("alias")
                 case .unavailable: outcomes.insert("unavailable")
                 case .none: outcomes.insert("none")
                 case .failed: outcomes.insert("failed")
@@ -62,7 +62,7 @@ struct DNSResponseCorpusTests {
                 faults.insert(error.code)
             }
         }
-        #expect(outcomes.isSuperset(of: ["bindings", "aliases", "unavailable", "none"]))
+        #expect(outcomes.isSuperset(of: ["bindings", "alias", "unavailable", "none"]))
         #expect(faults.isSuperset(of: [.badService, .truncated, .badPointer, .wrongClientSubnet]))
     }
 

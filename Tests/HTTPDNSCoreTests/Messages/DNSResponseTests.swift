@@ -69,7 +69,7 @@ struct DNSResponseTests {
     func failureWithoutQuestion(code: UInt16) throws {
         var builder = DNSMessageBuilder()
         builder.responseCode = code
-        #expect(try outcome(builder) == .failed(DNSResponseCode(number: code)))
+        #expect(try outcome(builder) == .failed(.sample(DNSResponseCode(number: code))))
         builder.responseCode = 3
         #expect(parsingError(builder.octets) == .wrongQuestion)
     }
@@ -137,7 +137,7 @@ struct DNSResponseTests {
             try outcome(builder)
                 == .addresses(
                     [HTTPDNSAddress(v4: 127, 0, 0, 2)],
-                    timeToLive: 60,
+                    timeToLive: .seconds(60),
                     canonicalName: try HTTPDNSName("www.test")
                 )
         )
@@ -151,7 +151,8 @@ struct DNSResponseTests {
         var builder = Self.good()
         builder.append(DNSMessageBuilder.record(Self.owner, type: 1, recordClass: 3, timeToLive: 1, data: [1, 2, 3]))
         #expect(
-            try outcome(builder) == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: 60, canonicalName: nil)
+            try outcome(builder)
+                == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: .seconds(60), canonicalName: nil)
         )
     }
 
@@ -187,9 +188,9 @@ struct DNSResponseTests {
     func extendedResponseCode() throws {
         var builder = DNSMessageBuilder(to: Self.question)
         builder.options(extendedCode: 1)
-        #expect(try outcome(builder) == .failed(DNSResponseCode(number: 16)))
+        #expect(try outcome(builder) == .failed(.sample(DNSResponseCode(number: 16))))
         builder.responseCode = 3
-        #expect(try outcome(builder) == .failed(DNSResponseCode(number: 19)))
+        #expect(try outcome(builder) == .failed(.sample(DNSResponseCode(number: 19))))
     }
 
     @Test("A message of 65,535 octets is read, and a longer one is refused")
@@ -221,7 +222,8 @@ struct DNSResponseTests {
         let response = try DNSResponse(parsing: builder.octets, to: Self.question)
         #expect(response.answers.count > 500)
         #expect(
-            try response.outcome() == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: 60, canonicalName: nil)
+            try response.outcome()
+                == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: .seconds(60), canonicalName: nil)
         )
     }
 

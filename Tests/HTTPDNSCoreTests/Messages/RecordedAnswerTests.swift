@@ -15,29 +15,29 @@ struct RecordedAnswerTests {
         arguments: [
             (
                 RecordedAnswer.multiple,
-                DNSOutcome.addresses(
+                HTTPDNSProviderAnswer.Family.addresses(
                     [loopback2, HTTPDNSAddress(v4: 127, 0, 0, 3), HTTPDNSAddress(v4: 127, 0, 0, 4)],
-                    timeToLive: 60,
+                    timeToLive: .seconds(60),
                     canonicalName: nil
                 )
             ),
             (
                 .ipv6,
-                .addresses([HTTPDNSAddress(family: .v6, high: 0, low: 1)], timeToLive: 60, canonicalName: nil)
+                .addresses([HTTPDNSAddress(family: .v6, high: 0, low: 1)], timeToLive: .seconds(60), canonicalName: nil)
             ),
-            (.aliases, .addresses([loopback2], timeToLive: 1, canonicalName: try? HTTPDNSName("a.test"))),
-            (.nameError, .nameError(timeToLive: 5)),
-            (.noData, .noData(timeToLive: 5)),
-            (.dangling, .nameError(timeToLive: 5)),
+            (.aliases, .addresses([loopback2], timeToLive: .seconds(1), canonicalName: try? HTTPDNSName("a.test"))),
+            (.nameError, .nameError(timeToLive: .seconds(5))),
+            (.noData, .noData(timeToLive: .seconds(5))),
+            (.dangling, .nameError(timeToLive: .seconds(5))),
             (.outside, .noData(timeToLive: nil)),
-            (.serverFailure, .failed(.serverFailure)),
-            (.refused, .failed(.refused)),
-            (.loop, .failed(.serverFailure)),
-            (.zero, .addresses([loopback2], timeToLive: 0, canonicalName: nil)),
-            (.longest, .addresses([loopback2], timeToLive: 604_800, canonicalName: nil)),
+            (.serverFailure, .failed(.sample(.serverFailure))),
+            (.refused, .failed(.sample(.refused))),
+            (.loop, .failed(.sample(.serverFailure))),
+            (.zero, .addresses([loopback2], timeToLive: .seconds(0), canonicalName: nil)),
+            (.longest, .addresses([loopback2], timeToLive: .seconds(604_800), canonicalName: nil)),
         ]
     )
-    func outcome(answer: RecordedAnswer, expected: DNSOutcome) throws {
+    func outcome(answer: RecordedAnswer, expected: HTTPDNSProviderAnswer.Family) throws {
         #expect(try DNSResponse(parsing: answer.octets, to: answer.question).outcome() == expected)
     }
 
@@ -80,16 +80,16 @@ struct RecordedAnswerTests {
 }
 
 /// What holds for every outcome, whatever the message.
-func isWellFormed(_ outcome: DNSOutcome, question: DNSQuestion) -> Bool {
+func isWellFormed(_ outcome: HTTPDNSProviderAnswer.Family, question: DNSQuestion) -> Bool {
     switch outcome {
     case .addresses(let addresses, let timeToLive, let canonicalName):
         let family: HTTPDNSAddress.Family = question.type == .a ? .v4 : .v6
         return (1...16).contains(addresses.count) && Set(addresses).count == addresses.count
-            && addresses.allSatisfy { $0.family == family } && timeToLive <= 604_800
+            && addresses.allSatisfy { $0.family == family } && timeToLive <= .seconds(604_800)
             && canonicalName.map(DNSName.init) != question.name
     case .noData(let timeToLive), .nameError(let timeToLive):
-        return (timeToLive ?? 0) <= 604_800
-    case .failed(let code):
-        return code != .noError && code != .nameError
+        return (timeToLive ?? .zero) <= .seconds(604_800)
+    case .failed(let error):
+        return ![.noError, .nameError].map(HTTPDNSProviderError.sample).contains(error)
     }
 }

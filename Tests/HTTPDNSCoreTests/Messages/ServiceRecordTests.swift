@@ -27,7 +27,7 @@ struct ServiceRecordTests {
         builder.append(DNSMessageBuilder.record(DNSMessageBuilder.name("one.test"), type: 65, data: data))
         let response = try DNSResponse(parsing: builder.octets, to: .https("one.test"))
         guard case .malformedService(let error) = response.answers.first?.content else { return nil }
-        #expect(try response.serviceOutcome() == .none(timeToLive: 60))
+        #expect(try response.serviceOutcome() == .none(timeToLive: .seconds(60)))
         return error.code
     }
 
@@ -137,14 +137,14 @@ struct ServiceRecordTests {
     )
     func void(what: String, parameters: Parameters) throws {
         #expect(try fault(parameters) == nil, "\(what)")
-        #expect(try serviceOutcome { $0.service(parameters: parameters) } == .none(timeToLive: 60), "\(what)")
+        #expect(try serviceOutcome { $0.service(parameters: parameters) } == .none(timeToLive: .seconds(60)), "\(what)")
         // Void alone: the record beside it is used.
         let both = try serviceOutcome {
             $0.service(parameters: parameters)
             $0.service(priority: 2, target: "two.test")
         }
         let other = HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, target: try HTTPDNSName("two.test"))
-        #expect(both == .bindings([other], timeToLive: 60), "\(what)")
+        #expect(both == .bindings([other], timeToLive: .seconds(60)), "\(what)")
     }
 
     @Test(
@@ -187,6 +187,6 @@ struct ServiceRecordTests {
         let data = [0, 0] + DNSMessageBuilder.name("two.test") + [9, 9, 9]
         builder.append(DNSMessageBuilder.record(DNSMessageBuilder.name("one.test"), type: 65, data: data))
         let outcome = try DNSResponse(parsing: builder.octets, to: .https("one.test")).serviceOutcome()
-        #expect(outcome == .aliases([try HTTPDNSName("two.test")], timeToLive: 60))
+        #expect(outcome == .alias(try HTTPDNSName("two.test"), timeToLive: .seconds(60)))
     }
 }

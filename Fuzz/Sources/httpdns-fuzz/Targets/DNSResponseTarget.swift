@@ -19,9 +19,9 @@ extension FuzzTarget {
     private static let subnet = HTTPDNSAddressBlock("203.0.113.0/24").map(DNSClientSubnet.init)
 
     private static func checkAddresses(_ octets: [UInt8], _ question: DNSQuestion) {
-        let outcome: DNSOutcome
+        let outcome: HTTPDNSProviderAnswer.Family
         do throws(DNSMessageError) {
-            outcome = try DNSResponse(parsing: octets, to: question).outcome()
+            outcome = try DNSResponse(parsing: octets, to: question).outcome(freshness, failure: failure)
         } catch {
             checkError(error)
             return
@@ -34,7 +34,8 @@ extension FuzzTarget {
     }
 
     private static func checkServices(_ octets: [UInt8], _ question: DNSQuestion) {
-        let outcome: DNSServiceOutcome
+        let outcome: HTTPDNSProviderAnswer.HTTPSRecords
+        var generator = SystemRandomNumberGenerator()
         do throws(DNSMessageError) {
             let response = try DNSResponse(parsing: octets, to: question, clientSubnet: subnet)
             precondition((0...32).contains(response.clientSubnetScope ?? 0))
@@ -42,7 +43,7 @@ extension FuzzTarget {
                 // The presentation form is a line of printable ASCII.
                 precondition("\(record)".utf8.allSatisfy { (0x20...0x7e).contains($0) })
             }
-            outcome = try response.serviceOutcome()
+            outcome = try response.serviceOutcome(freshness, using: &generator, failure: failure)
         } catch {
             checkError(error)
             return
@@ -52,7 +53,7 @@ extension FuzzTarget {
         case .bindings(let bindings, let timeToLive):
             precondition((1...DNSResponse.maximumServices).contains(bindings.count))
             precondition(zip(bindings, bindings.dropFirst()).allSatisfy { $0.priority <= $1.priority })
-            precondition(timeToLive <= DNSTimeToLive.maximumSeconds)
+            precondition(timeToLive <= longestLife)
             for binding in bindings {
                 precondition(binding.priority > 0 && binding.port != 0)
                 precondition((1...ServiceParameters.maximumProtocols + 1).contains(binding.applicationProtocols.count))
@@ -60,12 +61,8 @@ extension FuzzTarget {
                 precondition(binding.v4Hints.allSatisfy { $0.family == .v4 })
                 precondition(binding.v6Hints.allSatisfy { $0.family == .v6 })
             }
-        case .aliases(let targets, _):
-            precondition((1...DNSResponse.maximumServices).contains(targets.count))
-        case .unavailable, .none:
+        case .alias, .unavailable, .none, .failed:
             break
-        case .failed(let code):
-            precondition(code != .noError && code != .nameError)
         }
     }
 

@@ -23,7 +23,7 @@ extension FuzzTarget {
         let question = question(in: octets)
         do {
             let response = try JSONDNSMessage(parsing: octets).response(to: question)
-            check(try response.outcome(), question)
+            check(try response.outcome(freshness, failure: failure), question)
         } catch {
             precondition(isOneLine("\(error)"), "an error is one line of ASCII")
         }

@@ -18,11 +18,10 @@ extension UpstreamReply {
         clientSubnet: DNSClientSubnet?,
         isSecret: Bool
     ) throws(HTTPDNSProviderError) -> (HTTPDNSProviderAnswer.Family, scope: Int?) {
-        let (outcome, scope) = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
-            response throws(DNSMessageError) in
-            (try response.outcome(), response.clientSubnetScope)
+        try read(question, clientSubnet: clientSubnet, isSecret: isSecret) { response throws(DNSMessageError) in
+            let outcome = try response.outcome(HTTPFreshness(headerFields)) { failure($0, question: question) }
+            return (outcome, response.clientSubnetScope)
         }
-        return (familyAnswer(outcome, to: question), scope)
     }
 
     /// Parses the response to a query for HTTPS records.
@@ -36,24 +35,10 @@ extension UpstreamReply {
         isSecret: Bool = false,
         using generator: inout some RandomNumberGenerator
     ) throws(HTTPDNSProviderError) -> HTTPDNSProviderAnswer.HTTPSRecords {
-        let outcome = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
-            response throws(DNSMessageError) in
-            try response.serviceOutcome()
-        }
-        let freshness = HTTPFreshness(headerFields)
-        switch outcome {
-        case .bindings(let bindings, let timeToLive):
-            return .bindings(bindings, timeToLive: freshness.remaining(of: timeToLive))
-        case .aliases(let targets, let timeToLive):
-            let life = freshness.remaining(of: timeToLive)
-            guard let target = targets.randomElement(using: &generator) else { return .none(timeToLive: life) }
-            return .alias(target, timeToLive: life)
-        case .unavailable(let timeToLive):
-            return .unavailable(timeToLive: freshness.remaining(of: timeToLive))
-        case .none(let timeToLive):
-            return .none(timeToLive: timeToLive.map(freshness.remaining(of:)))
-        case .failed(let code):
-            return .failed(failure(code, question: question, comment: nil))
+        try read(question, clientSubnet: clientSubnet, isSecret: isSecret) { response throws(DNSMessageError) in
+            try response.serviceOutcome(HTTPFreshness(headerFields), using: &generator) {
+                failure($0, question: question)
+            }
         }
     }
 
@@ -68,9 +53,7 @@ extension UpstreamReply {
         let response = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
             response throws(DNSMessageError) in response
         }
-        guard response.responseCode == .noError || response.responseCode == .nameError else {
-            throw failure(response.responseCode, question: question, comment: nil)
-        }
+        guard response.isDefinite else { throw failure(response.responseCode, question: question) }
         return response
     }
 

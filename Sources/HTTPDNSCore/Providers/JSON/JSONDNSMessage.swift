@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 /// The body of a JSON DNS response, as Google, Cloudflare and Alidns send it: the response of RFC 1035 in JSON syntax.
 ///
 /// No standard describes it (RFC 8427 is another form). It is interpreted by the same rules as a wire message, see
-/// ``DNSResponse/outcome()``. Decisions for cases that JSON leaves open:
+/// ``DNSResponse/outcome(_:failure:)``. Decisions for cases that JSON leaves open:
 ///
 /// - `Status` is required; `Question` too, unless `Status` reports that the query failed. It is an object, or a list of one.
 /// - `Answer` and `Authority` are lists; null and missing ones are empty.

@@ -112,7 +112,9 @@ extension UpstreamReply {
             throw badResponse(UntrustedText.excerpt(reason, limit: 300) + hint)
         }
         do throws(DNSMessageError) {
-            return familyAnswer(try response.outcome(), to: question, comment: isSecret ? nil : message.comment)
+            return try response.outcome(HTTPFreshness(headerFields)) {
+                failure($0, question: question, comment: isSecret ? nil : message.comment)
+            }
         } catch {
             let reason = isSecret ? "DNS message refused (\(error.code.rawValue))" : error.description
             throw badResponse(UntrustedText.excerpt(reason, limit: 300))

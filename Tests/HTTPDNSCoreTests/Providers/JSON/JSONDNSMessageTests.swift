@@ -11,12 +11,12 @@ private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
 @Suite("JSON DNS: answers")
 struct JSONDNSMessageTests {
-    private func outcome(_ text: String, _ question: DNSQuestion = question) throws -> DNSOutcome {
+    private func outcome(_ text: String, _ question: DNSQuestion = question) throws -> HTTPDNSProviderAnswer.Family {
         try JSONDNSMessage(parsing: Array(text.utf8)).response(to: question).outcome()
     }
 
     /// An answer with these members beside the question.
-    private func outcome(members: String, _ question: DNSQuestion = question) throws -> DNSOutcome {
+    private func outcome(members: String, _ question: DNSQuestion = question) throws -> HTTPDNSProviderAnswer.Family {
         try outcome(JSONText.answer(to: question, members), question)
     }
 
@@ -51,7 +51,11 @@ struct JSONDNSMessageTests {
             {"name":"cdn.example.net.","type":1,"TTL":60,"data":"192.0.2.10"}],"edns_client_subnet":"1.2.3.0/24"}
             """
         let target = try HTTPDNSName("cdn.example.net")
-        let expected = DNSOutcome.addresses([HTTPDNSAddress(v4: 192, 0, 2, 10)], timeToLive: 60, canonicalName: target)
+        let expected = HTTPDNSProviderAnswer.Family.addresses(
+            [HTTPDNSAddress(v4: 192, 0, 2, 10)],
+            timeToLive: .seconds(60),
+            canonicalName: target
+        )
         #expect(try outcome(aliases, example) == expected)
         let list = #"[{"name":"www.example.com.","type":1}]"#
         let object = aliases.replacing(list, with: #"{"name":"www.example.com","type":1}"#)
@@ -61,9 +65,10 @@ struct JSONDNSMessageTests {
             "Authority":[{"name":"example.com.","type":6,"TTL":900,
             "data":"ns1.example.com. admin.example.com. 1 7200 3600 1209600 500"}]}
             """
-        #expect(try outcome(missing, example) == .nameError(timeToLive: 500))
+        #expect(try outcome(missing, example) == .nameError(timeToLive: .seconds(500)))
         #expect(
-            try outcome(missing.replacing("\"Status\":3", with: "\"Status\":0"), example) == .noData(timeToLive: 500)
+            try outcome(missing.replacing("\"Status\":3", with: "\"Status\":0"), example)
+                == .noData(timeToLive: .seconds(500))
         )
     }
 
@@ -77,14 +82,18 @@ struct JSONDNSMessageTests {
     )
     func timeToLive(value: String, seconds: UInt32) throws {
         let record = JSONText.record(question, "127.0.0.2", timeToLive: value)
-        let expected = DNSOutcome.addresses([loopback2], timeToLive: seconds, canonicalName: nil)
+        let expected = HTTPDNSProviderAnswer.Family.addresses(
+            [loopback2],
+            timeToLive: .seconds(seconds),
+            canonicalName: nil
+        )
         #expect(try outcome(members: #""Status":0,"Answer":[\#(record)]"#) == expected)
     }
 
     @Test("A missing TTL serves the waiting callers, and no later ones")
     func missingTimeToLive() throws {
         let record = #"{"name":"one.test","type":1,"data":"127.0.0.2"}"#
-        let expected = DNSOutcome.addresses([loopback2], timeToLive: 0, canonicalName: nil)
+        let expected = HTTPDNSProviderAnswer.Family.addresses([loopback2], timeToLive: .seconds(0), canonicalName: nil)
         #expect(try outcome(members: #""Status":0,"Answer":[\#(record)]"#) == expected)
     }
 
@@ -156,8 +165,8 @@ struct JSONDNSMessageTests {
     func noQuestion() throws {
         #expect(refusal(#"{"Status":0}"#) == .wrongQuestion)
         #expect(refusal(#"{"Status":3}"#) == .wrongQuestion)
-        #expect(try outcome(#"{"Status":2}"#) == .failed(.serverFailure))
-        #expect(try outcome(#"{"Status":5,"Answer":null}"#) == .failed(.refused))
+        #expect(try outcome(#"{"Status":2}"#) == .failed(.sample(.serverFailure)))
+        #expect(try outcome(#"{"Status":5,"Answer":null}"#) == .failed(.sample(.refused)))
         #expect(refusal(#"{"Status":2,"Question":[{"name":"two.test","type":1}]}"#) == .wrongQuestion)
     }
 
@@ -168,12 +177,12 @@ struct JSONDNSMessageTests {
             (#"{"name":"two.test","type":1,"TTL":9,"data":"127.0.0.9"}"#, .noData(timeToLive: nil)),
             (
                 #"{"name":"two.test","type":1,"TTL":9,"data":"127.0.0.9"},{"name":"one.test","type":1,"TTL":60,"data":"127.0.0.2"}"#,
-                .addresses([loopback2], timeToLive: 60, canonicalName: nil)
+                .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil)
             ),
             // The chain out of order; the alias has the shortest life.
             (
                 #"{"name":"c.test","type":1,"TTL":60,"data":"127.0.0.2"},{"name":"one.test","type":5,"TTL":7,"data":"C.test"}"#,
-                .addresses([loopback2], timeToLive: 7, canonicalName: try? HTTPDNSName("c.test"))
+                .addresses([loopback2], timeToLive: .seconds(7), canonicalName: try? HTTPDNSName("c.test"))
             ),
             // An alias to nowhere; other types; the other family; the same address twice.
             (#"{"name":"one.test","type":5,"TTL":7,"data":"c.test."}"#, .noData(timeToLive: nil)),
@@ -182,11 +191,11 @@ struct JSONDNSMessageTests {
             (#"{"name":"one.test","type":28,"TTL":7,"data":"::1"}"#, .noData(timeToLive: nil)),
             (
                 #"{"name":"one.test","type":1,"TTL":9,"data":"127.0.0.2"},{"name":"one.test.","type":1,"TTL":60,"data":"127.0.0.2"}"#,
-                .addresses([loopback2], timeToLive: 9, canonicalName: nil)
+                .addresses([loopback2], timeToLive: .seconds(9), canonicalName: nil)
             ),
-        ] as [(String, DNSOutcome)]
+        ] as [(String, HTTPDNSProviderAnswer.Family)]
     )
-    func owners(records: String, expected: DNSOutcome) throws {
+    func owners(records: String, expected: HTTPDNSProviderAnswer.Family) throws {
         #expect(try outcome(members: #""Status":0,"Answer":[\#(records)]"#) == expected)
     }
 
@@ -239,7 +248,8 @@ struct JSONDNSMessageTests {
     )
     func negative(authority: String, seconds: UInt32?) throws {
         #expect(
-            try outcome(members: #""Status":3,"Authority":[\#(authority)]"#) == .nameError(timeToLive: seconds)
+            try outcome(members: #""Status":3,"Authority":[\#(authority)]"#)
+                == .nameError(timeToLive: seconds.map { .seconds($0) })
         )
     }
 

@@ -2,51 +2,52 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 package import HTTPDNSMessages
-package import HTTPDNSPrimitives
-
-/// The outcome of a response for the queried name and type.
-package enum DNSOutcome: Hashable, Sendable {
-    /// The addresses at the end of the alias chain: at least one, at most ``DNSResponse/maximumAddresses``, each once, in the
-    /// message's order. The time to live, in seconds, is the least of all records of the chain. The canonical name is `nil`
-    /// when the queried name is not an alias, or the chain does not end at a host name.
-    case addresses([HTTPDNSAddress], timeToLive: UInt32, canonicalName: HTTPDNSName?)
-    /// The name exists without a record of the type. The time to live is `nil` without an SOA that owns the name.
-    case noData(timeToLive: UInt32?)
-    /// The queried name, or the end of its alias chain, does not exist.
-    case nameError(timeToLive: UInt32?)
-    /// The server failed, or refused to answer.
-    case failed(DNSResponseCode)
-}
+internal import HTTPDNSPrimitives
 
 extension DNSResponse {
     /// The maximum number of hops in an alias chain. Resolvers stop at 8 to 17; chains of CDNs have up to 5, and more where a
     /// load balancer of DNS is before them.
     package static let maximumAliasHops = 16
 
-    /// Returns the outcome, by the owner rule: an address counts only in the answer section, of the queried type, at the end of
-    /// the single loop-free alias chain from the queried name.
+    /// Returns the outcome for the queried family, by the owner rule: an address counts only in the answer section, of the
+    /// queried type, at the end of the single loop-free alias chain from the queried name.
+    ///
+    /// There are at most ``maximumAddresses``, each once, in the message's order. The time to live is the least of all records
+    /// of the chain; a negative outcome without an SOA that owns the name has none. The canonical name is nil when the queried
+    /// name is not an alias, or the chain does not end at a host name.
     ///
     /// Records of other owners are ignored, in any order of the records. So are a second alias of a name, and other records
     /// beside an alias: no zone may have them (RFC 2181 section 10.1, RFC 1034 section 3.6.2), and some services send them. glibc
     /// reads them alike. A chain that has a loop or is too long invalidates the whole response, and so does an ambiguous one
     /// without a record at its end.
-    package func outcome() throws(DNSMessageError) -> DNSOutcome {
-        guard responseCode == .noError || responseCode == .nameError else { return .failed(responseCode) }
+    /// - Parameters:
+    ///   - freshness: The age of the HTTP response, which is subtracted from the times to live.
+    ///   - failure: A function that returns the error for the code of a server that failed, or refused to answer.
+    func outcome(
+        _ freshness: HTTPFreshness,
+        failure: (DNSResponseCode) -> HTTPDNSProviderError
+    ) throws(DNSMessageError) -> HTTPDNSProviderAnswer.Family {
+        guard isDefinite else { return .failed(failure(responseCode)) }
         let chain = try followAliases()
         let addresses = Self.addresses(in: chain.records)
         if responseCode == .nameError {
             guard addresses.isEmpty else {
                 throw DNSMessageError(.contradiction, "NXDOMAIN with addresses for \(chain.end)")
             }
-            return .nameError(timeToLive: negativeTimeToLive(of: chain))
+            return .nameError(timeToLive: negativeTimeToLive(of: chain).map(freshness.remaining))
         }
-        guard !addresses.isEmpty else { return .noData(timeToLive: negativeTimeToLive(of: chain)) }
+        guard !addresses.isEmpty else {
+            return .noData(timeToLive: negativeTimeToLive(of: chain).map(freshness.remaining))
+        }
         return .addresses(
             addresses,
-            timeToLive: chain.timeToLive,
+            timeToLive: freshness.remaining(of: chain.timeToLive),
             canonicalName: chain.hops == 0 ? nil : chain.end.hostName
         )
     }
+
+    /// Whether the server had a definite result: NOERROR or NXDOMAIN.
+    var isDefinite: Bool { responseCode == .noError || responseCode == .nameError }
 
     /// Returns the addresses of `records`, each once, at most ``maximumAddresses``.
     private static func addresses(in records: [DNSRecord]) -> [HTTPDNSAddress] {
@@ -183,61 +184,54 @@ extension DNSQuestion {
     }
 }
 
-/// The outcome of a response for the queried SVCB or HTTPS records.
-package enum DNSServiceOutcome: Hashable, Sendable {
-    /// The usable records in service mode, by ascending priority: at least one, at most ``DNSResponse/maximumServices``. The
-    /// time to live, in seconds, is the least of all records of the chain.
-    case bindings([HTTPDNSProviderAnswer.HTTPSRecord], timeToLive: UInt32)
-    /// The targets of the records in alias mode. The client picks one at random (RFC 9460 section 2.4.2).
-    case aliases([HTTPDNSName], timeToLive: UInt32)
-    /// Alias mode with the target `.`: the service is not available (RFC 9460 section 2.5.1).
-    case unavailable(timeToLive: UInt32)
-    /// No usable record. The time to live is `nil` without a record and an SOA that owns the name.
-    case none(timeToLive: UInt32?)
-    /// The server failed, or refused to answer.
-    case failed(DNSResponseCode)
-}
-
 extension DNSResponse {
     /// The maximum number of records in service mode that are kept.
     static let maximumServices = 16
 
-    /// Returns the outcome, by the owner rule of ``outcome()``.
+    /// Returns the outcome for the queried SVCB or HTTPS records, by the owner rule of ``outcome(_:failure:)``.
     ///
+    /// - There are at most ``maximumServices``, by ascending priority.
     /// - One malformed record invalidates all of them (RFC 9460 section 2.2).
     /// - A record in alias mode invalidates those in service mode (section 2.4.1).
     /// - A record whose parameters are unusable, or whose target is not a host name, invalidates only itself.
     /// - A record whose target is `.` is about its owner, the end of the alias chain (section 2.5.2).
-    package func serviceOutcome() throws(DNSMessageError) -> DNSServiceOutcome {
-        guard responseCode == .noError || responseCode == .nameError else { return .failed(responseCode) }
+    /// - Parameters:
+    ///   - freshness: As for ``outcome(_:failure:)``.
+    ///   - generator: The random source for one of several targets of alias mode (section 2.4.2).
+    ///   - failure: As for ``outcome(_:failure:)``.
+    func serviceOutcome(
+        _ freshness: HTTPFreshness,
+        using generator: inout some RandomNumberGenerator,
+        failure: (DNSResponseCode) -> HTTPDNSProviderError
+    ) throws(DNSMessageError) -> HTTPDNSProviderAnswer.HTTPSRecords {
+        guard isDefinite else { return .failed(failure(responseCode)) }
         let chain = try followAliases()
         if responseCode == .nameError, !chain.records.isEmpty {
             throw DNSMessageError(.contradiction, "NXDOMAIN with HTTPS records of \(chain.end)")
         }
-        guard !chain.records.isEmpty else { return .none(timeToLive: negativeTimeToLive(of: chain)) }
+        guard !chain.records.isEmpty else {
+            return .none(timeToLive: negativeTimeToLive(of: chain).map(freshness.remaining))
+        }
 
+        let life = freshness.remaining(of: chain.timeToLive)
         var records: [ServiceRecord] = []
         for record in chain.records {
-            guard case .service(let service) = record.content else { return .none(timeToLive: chain.timeToLive) }
+            guard case .service(let service) = record.content else { return .none(timeToLive: life) }
             records.append(service)
         }
         let aliases = records.filter { $0.priority == 0 }
-        guard aliases.isEmpty else { return Self.outcome(ofAliases: aliases, timeToLive: chain.timeToLive) }
+        if !aliases.isEmpty {
+            let targets = aliases.prefix(Self.maximumServices).compactMap(\.target.hostName)
+            if let target = targets.randomElement(using: &generator) { return .alias(target, timeToLive: life) }
+            return aliases.contains { $0.target == .root } ? .unavailable(timeToLive: life) : .none(timeToLive: life)
+        }
 
         // Clients do not try more; the preferred records are kept.
         let usable = records.sorted { $0.priority < $1.priority }.lazy.compactMap {
             HTTPDNSProviderAnswer.HTTPSRecord($0, of: chain)
         }
         let bindings = Array(usable.prefix(Self.maximumServices))
-        return bindings.isEmpty
-            ? .none(timeToLive: chain.timeToLive) : .bindings(bindings, timeToLive: chain.timeToLive)
-    }
-
-    private static func outcome(ofAliases aliases: [ServiceRecord], timeToLive: UInt32) -> DNSServiceOutcome {
-        let targets = aliases.prefix(maximumServices).compactMap(\.target.hostName)
-        if !targets.isEmpty { return .aliases(targets, timeToLive: timeToLive) }
-        return aliases.contains { $0.target == .root }
-            ? .unavailable(timeToLive: timeToLive) : .none(timeToLive: timeToLive)
+        return bindings.isEmpty ? .none(timeToLive: life) : .bindings(bindings, timeToLive: life)
     }
 }
 
