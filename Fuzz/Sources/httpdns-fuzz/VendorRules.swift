@@ -37,7 +37,7 @@ extension FuzzTarget {
             precondition(addresses.allSatisfy { $0.family == family })
             precondition(life >= .seconds(1))
         case .noData(let life)?, .nameError(let life)?:
-            precondition((life ?? .zero) <= VendorAnswer.longestAbsence)
+            precondition((life ?? .zero) <= HTTPDNSProviderAnswer.Family.longestAbsence)
         case .failed(let error)?:
             precondition(isOneLine(error.message))
         }

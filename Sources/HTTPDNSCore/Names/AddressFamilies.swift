@@ -20,7 +20,7 @@ extension HTTPDNSAddress {
         public static let both: HTTPDNSAddress.Families = [.v4, .v6]
 
         /// Creates the set of one family.
-        package init(_ family: HTTPDNSAddress.Family) { self = family == .v4 ? .v4 : .v6 }
+        init(_ family: HTTPDNSAddress.Family) { self = family == .v4 ? .v4 : .v6 }
 
         /// Returns whether addresses of `family` are in the set.
         public func contains(_ family: HTTPDNSAddress.Family) -> Bool {

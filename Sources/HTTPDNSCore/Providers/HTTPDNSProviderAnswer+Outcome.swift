@@ -107,7 +107,7 @@ extension HTTPDNSProviderAnswer {
 
 extension HTTPDNSProviderAnswer.Family {
     /// Whether there is no address, for whatever reason.
-    var isNegative: Bool {
+    package var isNegative: Bool {
         if case .addresses = self { false } else { true }
     }
 

@@ -51,7 +51,7 @@ struct AlibabaSchedule: Sendable {
     }
 
     func discovery(parsing body: [UInt8]) throws(VendorAnswerError) -> ServiceDiscovery {
-        let root = try VendorAnswer.object(body)
+        let root = try JSONValue(objectIn: body)
         if root["service_status"]?.text == "disable" { return ServiceDiscovery(isDisabled: true) }
         guard root["service_ip"]?.texts != nil || root["service_ipv6"]?.texts != nil else {
             throw VendorAnswerError("it has no list of addresses")

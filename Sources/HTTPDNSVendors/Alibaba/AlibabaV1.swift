@@ -105,8 +105,9 @@ enum AlibabaV1Answer {
         func answer(_ families: HTTPDNSAddress.Families) -> HTTPDNSProviderAnswer? {
             guard v4 != nil || v6 != nil else { return nil }
             var answer = HTTPDNSProviderAnswer()
-            if families.contains(.v4) { answer.v4 = VendorAnswer.family(.v4, v4 ?? [], seconds: seconds) }
-            if families.contains(.v6) { answer.v6 = VendorAnswer.family(.v6, v6 ?? [], seconds: seconds) }
+            for (family, list) in [(HTTPDNSAddress.Family.v4, v4), (.v6, v6)] where families.contains(family) {
+                answer[family] = HTTPDNSProviderAnswer.Family(family, list: list ?? [], seconds: seconds)
+            }
             return answer
         }
     }
@@ -116,7 +117,7 @@ enum AlibabaV1Answer {
         _ body: [UInt8],
         question: VendorQuery
     ) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
-        let root = try VendorAnswer.object(body)
+        let root = try JSONValue(objectIn: body)
         let elements: [JSONValue]
         switch root["dns"] {
         case .array(let list)?: elements = list

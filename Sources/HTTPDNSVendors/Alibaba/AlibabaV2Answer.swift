@@ -17,7 +17,7 @@ enum AlibabaV2Answer {
         question: VendorQuery,
         payload: AlibabaV2Payload?
     ) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
-        let root = try VendorAnswer.object(body)
+        let root = try JSONValue(objectIn: body)
         guard root["code"]?.text == "success" else { throw VendorAnswerError("its \"code\" is not \"success\"") }
         let data = try data(of: root, payload)
         guard case .array(let elements)? = data["answers"] else {
@@ -60,28 +60,30 @@ enum AlibabaV2Answer {
         guard let text = root["data"]?.text else {
             throw VendorAnswerError("\"data\" is \(root["data"]?.kind ?? "missing"); encrypted it must be a string")
         }
-        return try VendorAnswer.object(try payload.decrypted(text))
+        return try JSONValue(objectIn: try payload.decrypted(text))
     }
 
     /// Returns the answer of an element; `nil` when it has nothing about any requested family.
     private static func answer(_ element: JSONValue, _ families: HTTPDNSAddress.Families) -> HTTPDNSProviderAnswer? {
-        let nodes = [(HTTPDNSAddress.Family.v4, HTTPDNSAddress.Families.v4, "v4"), (.v6, .v6, "v6")]
-            .filter { families.contains($0.1) }
-            .map { family, _, key in (family: family, node: element[key].flatMap(object)) }
+        let nodes = [(HTTPDNSAddress.Family.v4, "v4"), (.v6, "v6")]
+            .filter { families.contains($0.0) }
+            .map { family, key in (family: family, node: element[key].flatMap(object)) }
         guard nodes.contains(where: { $0.node != nil }) else { return nil }
         var answer = HTTPDNSProviderAnswer()
-        for (family, node) in nodes {
-            let outcome = outcome(family, node)
-            if family == .v4 { answer.v4 = outcome } else { answer.v6 = outcome }
+        for (family, node) in nodes { answer[family] = outcome(family, node) }
+        guard nodes.contains(where: { answer[$0.family]?.isNegative == false }) else { return answer }
+        // A name with addresses of one family exists, whatever the other family reports.
+        for (family, _) in nodes {
+            if case .nameError(let life)? = answer[family] { answer[family] = .noData(timeToLive: life) }
         }
-        return answer.hasAddresses ? answer.withoutNameErrors : answer
+        return answer
     }
 
     private static func outcome(_ family: HTTPDNSAddress.Family, _ node: JSONValue?) -> HTTPDNSProviderAnswer.Family {
         // The vendor omits a family that was not requested. A requested family that is missing has no data, for a short time.
         guard let node else { return .noData(timeToLive: nil) }
         let seconds = node["ttl"]?.finiteNumber
-        let outcome = VendorAnswer.family(family, node["ips"]?.texts ?? [], seconds: seconds)
+        let outcome = HTTPDNSProviderAnswer.Family(family, list: node["ips"]?.texts ?? [], seconds: seconds)
         if case .noData(let life) = outcome, node["no_ip_code"]?.text == noSuchName {
             return .nameError(timeToLive: life)
         }
@@ -90,19 +92,5 @@ enum AlibabaV2Answer {
 
     private static func object(_ value: JSONValue) -> JSONValue? {
         if case .object = value { value } else { nil }
-    }
-}
-
-extension HTTPDNSProviderAnswer {
-    fileprivate var hasAddresses: Bool {
-        [v4, v6].contains { if case .addresses? = $0 { true } else { false } }
-    }
-
-    /// The answer with NXDOMAIN replaced: a name with addresses of one family exists, whatever the other family reports.
-    fileprivate var withoutNameErrors: HTTPDNSProviderAnswer {
-        func corrected(_ outcome: HTTPDNSProviderAnswer.Family?) -> HTTPDNSProviderAnswer.Family? {
-            if case .nameError(let life)? = outcome { .noData(timeToLive: life) } else { outcome }
-        }
-        return HTTPDNSProviderAnswer(v4: corrected(v4), v6: corrected(v6))
     }
 }

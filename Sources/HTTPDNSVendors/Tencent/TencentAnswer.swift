@@ -88,7 +88,7 @@ enum TencentAnswer {
             seconds = Double(number)
         }
         let texts = parts[0].split(separator: ";").map(String.init)
-        return VendorAnswer.family(family, texts == ["0"] ? [] : texts, seconds: seconds)
+        return HTTPDNSProviderAnswer.Family(family, list: texts == ["0"] ? [] : texts, seconds: seconds)
     }
 
     private static func unreadable(_ message: String) -> HTTPDNSProviderAnswer.Family {
