@@ -104,6 +104,19 @@ package struct AnswerCache: Sendable {
         }
     }
 
+    /// Returns the answer for all clients that a query with a client subnet may use; nil for other queries.
+    func answerForAllClients(
+        _ key: CacheKey,
+        by settings: ResolvingSettings,
+        at now: MonotonicTime
+    ) -> CachedAnswer? {
+        guard key.clientSubnet != nil else { return nil }
+        let key = key.withoutClientSubnet
+        let known = shard(for: key).state.withLock { $0.known(key, by: settings, at: now) }
+        guard let answer = known?.answer, answer.header.details?.holdsForAllClients == true else { return nil }
+        return answer
+    }
+
     /// Records the settings under which an answer alone decides, unless another one has replaced it.
     func note(_ use: DirectUse, of answer: CachedAnswer, for key: CacheKey) {
         shard(for: key).state.withLock { $0.table.note(use, of: answer, for: key) }

@@ -304,6 +304,10 @@ enum Lifetimes {
         answer.expiresAt - refreshWindow(of: answer.life) * (1 + refreshJitter * chance)
     }
 
+    /// Returns a random number in -1...1 that spreads simultaneous refreshes.
+    /// - Parameter random: A function that returns a uniform random number below its argument.
+    static func chance(_ random: (UInt64) -> UInt64) -> Double { Double(random(2001)) / 1000 - 1 }
+
     /// The random variation of the window, so that answers received together are not all refreshed together.
     static let refreshJitter: Double = 0.1
 

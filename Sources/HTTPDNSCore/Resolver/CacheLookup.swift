@@ -58,13 +58,13 @@ struct CacheLookup: Sendable {
     func cached() throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution? {
         let now = resolver.fixed.timeSource.coarseNow()
         let known = resolver.cache.shard(for: key).state.withLock { $0.known(key, by: settings.resolving, at: now) }
-        let shared = resolver.answerForAllClients(key, by: settings.resolving, at: now)
+        let shared = resolver.cache.answerForAllClients(key, by: settings.resolving, at: now)
         let finding = CachedAnswer.find(known?.answer, orForAllClients: shared, at: now)
-        if finding.needsLookup(for: query, by: upstream, mayAsk: resolver.mayAsk(upstream)) { return nil }
+        if finding.needsLookup(for: query, by: upstream, mayAsk: upstream.mayAsk) { return nil }
         if case .fresh(let answer) = finding, answer.wantsRefresh(at: now),
             settings.resolving.configuration.cache.refreshesAhead
         {
-            resolver.refresh(answer, upstream, at: now)
+            upstream.refresh(answer, at: now)
         }
         do throws(HTTPDNSResolver.Error) {
             guard let resolution = try use(finding, at: now) else { return nil }

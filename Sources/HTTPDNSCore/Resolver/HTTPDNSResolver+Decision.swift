@@ -200,6 +200,7 @@ extension HTTPDNSResolver {
         // The system resolver is queried for both families: its queries cost nothing, and the hosts file may have `::1`.
         let isFree = chosen != nil || reason != nil || ipv6.exists(at: fixed.timeSource.coarseNow())
         return UpstreamLookup(
+            resolver: self,
             settings: settings,
             key: key,
             families: chosen ?? .both,

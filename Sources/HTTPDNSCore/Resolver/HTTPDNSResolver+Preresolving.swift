@@ -100,13 +100,13 @@ extension HTTPDNSResolver {
         let limit = settings.configuration.timeLimit
         let deadline = now + limit
         // As for a single name, the system resolver gets its share of the time after the providers.
-        let share = any.lookup.hasFallback ? systemShare(of: limit, beside: batch.names) : .zero
-        let poolAttempt = poolAttempt(any.lookup, batch.route, batch.names, until: deadline - share)
+        let share = any.lookup.hasFallback ? any.lookup.systemShare(beside: batch.names) : .zero
+        let poolAttempt = any.lookup.poolAttempt(batch.route, batch.names, until: deadline - share)
         let opened = lookups
         await settings.pool.ask(poolAttempt, batch: Array(opened.keys)) { [self] host, outcome in
             guard let (lookup, lookupID) = opened[host] else { return }
             switch outcome {
-            case .answered(let answer): complete(.answer(known(answer, lookup)), lookup, lookupID, isRefresh: false)
+            case .answered(let answer): lookup.complete(.answer(lookup.known(answer)), lookupID, isRefresh: false)
             case .denied(let denial): leaveBatch(lookup, lookupID, until: deadline, denial)
             case .left: leaveBatch(lookup, lookupID, until: deadline)
             }
@@ -127,51 +127,8 @@ extension HTTPDNSResolver {
             if isWanted || state.lookups.hasWaiters(lookupID) { return (state.lookups.begin(lookupID), false) }
             return (false, state.lookups.complete(lookupID) != nil)
         }
-        if begins { start(lookup, lookupID, until: deadline, denial: denial) }
+        if begins { lookup.start(lookupID, until: deadline, denial: denial) }
         if ends { lookupBudget.giveBack(1) }
-    }
-}
-
-extension HTTPDNSResolver {
-    /// Refreshes an answer in use. Until its lifetime is nearly over, only its missing families are queried.
-    func refresh(_ answer: CachedAnswer, _ lookup: UpstreamLookup, at now: MonotonicTime) {
-        var lookup = lookup
-        let failed = answer.header.details?.failedFamilies ?? []
-        let life = answer.expiresAt - answer.sentAt
-        if !failed.isEmpty, lookup.route?.usesHTTPSRecords != true,
-            now < answer.expiresAt - Lifetimes.refreshWindow(of: life) * (1 + Lifetimes.refreshJitter)
-        {
-            lookup.queried.formIntersection(failed)
-            lookup.completesAnswer = true
-            if lookup.queried.isEmpty { return }
-        }
-        refresh(lookup)
-    }
-
-    /// Refreshes an answer in the background, unless a lookup is in flight already or no source may be queried.
-    /// - Returns: Whether a refresh was started.
-    @discardableResult
-    func refresh(_ lookup: UpstreamLookup) -> Bool {
-        guard mayAsk(lookup) else { return false }
-        let now = fixed.timeSource.now()
-        let lookupID = cache.shard(for: lookup.key).state.withLock { state in
-            state.lookups.open(
-                lookup.key,
-                version: lookup.settings.version,
-                onOwnThreads: CallWork.executor != nil,
-                isPartial: lookup.completesAnswer,
-                at: now,
-                mayStart: lookupBudget.take
-            )
-        }
-        guard let lookupID else { return false }
-        counting.count(.refreshStarted)
-        observation.tell(.refreshStarted) { event in
-            event.host = lookup.host
-            event.route = lookup.route?.pattern.description
-        }
-        start(lookup, lookupID, isRefresh: true)
-        return true
     }
 
     /// Refreshes cached answers in the background.
@@ -192,18 +149,9 @@ extension HTTPDNSResolver {
                 guard wanted?.contains(key.host) ?? true else { continue }
                 guard asked < limit else { return (asked, true) }
                 let systemOnly: SystemOnlyReason? = key.isSystemOnly ? .request : nil
-                if refresh(lookup(about: key, systemOnly: systemOnly, by: settings)) { asked += 1 }
+                if lookup(about: key, systemOnly: systemOnly, by: settings).refresh() { asked += 1 }
             }
         }
         return (asked, false)
-    }
-
-    /// Returns whether a lookup can succeed now: not while all providers of the route are in back-off after failures.
-    func mayAsk(_ lookup: UpstreamLookup) -> Bool {
-        guard case .providers(let names, _) = lookup.route?.action, lookup.systemOnlyReason == nil, !names.isEmpty
-        else {
-            return true
-        }
-        return lookup.settings.pool.mayAsk(names)
     }
 }

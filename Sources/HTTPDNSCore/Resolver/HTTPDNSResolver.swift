@@ -31,21 +31,7 @@ public final class HTTPDNSResolver: Sendable {
     let observation: ResolverObservation
     var counting: ResolverCounting { observation.counting }
     let ipv6: IPv6Route
-    let store: (any HTTPDNSResolutionStore)?
-    /// Whether the cache has changes that the store does not have.
-    let unsaved = Atomic(false)
-    /// Whether a save is scheduled.
-    let isSaveDue = Atomic(false)
-    /// The number of times that the whole cache was cleared.
-    let clearings = Atomic(0)
-    /// The task of the next save, while it sleeps.
-    let saver = Lock<Task<Void, Never>?>(nil)
-    /// Whether the work at the start is done.
-    let isStarted: Atomic<Bool>
-    /// Whether the store was read.
-    let isRestored = Atomic(false)
-    /// The task of the start, once it has begun.
-    let starting = Lock<Task<Void, Never>?>(nil)
+    let persistence: AnswerPersistence
     /// The number of runs that look up names in use in advance on the system path. The newest run ends the earlier ones.
     let lookAheads = Atomic(0)
 
@@ -101,12 +87,9 @@ public final class HTTPDNSResolver: Sendable {
         rolloutPlace = random(HTTPDNSRoute.Rollout.places)
         shadows = ShadowComparisons(observation)
         ipv6 = IPv6Route(configuration.hasIPv6Route)
-        store =
-            configuration.store
-            ?? configuration.snapshotPath.map { HTTPDNSDiskStore(path: $0, wallClock: configuration.wallClock) }
-        isStarted = Atomic(store == nil && configuration.preresolve.isEmpty)
         cache = AnswerCache(entries: configuration.cache.entries, bytes: configuration.cache.bytes.bytes)
         lookupBudget = LookupBudget(maximumLookups)
+        persistence = AnswerPersistence(configuration, of: cache, by: live, observation, random: random)
         directory.add(settings.configuration.providers)
         killSwitch.setFile(settings.switchedOff)
         killSwitch.onChange { [weak self, observation] change in
@@ -127,7 +110,10 @@ public final class HTTPDNSResolver: Sendable {
     public func resolve(_ query: HTTPDNSResolver.Query) async throws -> HTTPDNSResolver.Resolution {
         if let resolution = try cached(query) { return resolution }
         let started = fixed.timeSource.now()
-        if !isStarted.load(ordering: .acquiring) { await startFirst(limit: query.timeLimit) }
+        if !persistence.isStarted {
+            let limit = min(query.timeLimit ?? AnswerPersistence.restoreLimit, AnswerPersistence.restoreLimit)
+            _ = await LimitedWork.run(until: started + limit, on: fixed.timeSource) { await self.start() }
+        }
         var isCounted = false
         while true {
             let switchGeneration = killSwitch.generation
@@ -156,6 +142,26 @@ public final class HTTPDNSResolver: Sendable {
         }
     }
 
+    /// Restores the answers of the store, and begins to resolve the names of the settings in the background.
+    ///
+    /// It waits at most a second for the store. It runs once, at the latest with the first query that cannot be answered
+    /// without a wait; an earlier call spares that query the wait.
+    public func start() async {
+        let names = fixed.preresolve
+        await persistence.start { [weak self] in
+            guard !names.isEmpty else { return }
+            Task.detached { _ = await self?.preresolve(names) }
+        }
+    }
+
+    /// Restores the answers that the store kept from before a restart.
+    ///
+    /// Answers keep their age by the calendar. Answers past their stale limit are left out, and those of a service that no
+    /// provider of the name's route queries any more. A failure of the store causes a log line and an event, nothing more.
+    /// - Returns: The number of restored answers.
+    @discardableResult
+    public func restore() async -> Int { await persistence.restore() }
+
     /// Returns the route that decides about a name; nil means the system resolver.
     public func route(for host: HTTPDNSName) -> HTTPDNSRoute? { live.current.resolving.routes.entry(for: host)?.route }
 
@@ -179,13 +185,49 @@ public final class HTTPDNSResolver: Sendable {
         return killSwitch.entry(for: host, decidedBy: settings.resolving.routes.entry(for: host)?.route.pattern)
     }
 
+    /// Returns whether the kill switch, in its present state, would send a query to the system resolver.
+    func isSwitchedOff(_ query: HTTPDNSResolver.Query) -> Bool {
+        guard !killSwitch.isFullyOn, case .lookFor(let lookup)? = try? decide(query, by: live.current) else {
+            return false
+        }
+        return lookup.systemOnly == .switchedOff
+    }
+
+    /// Ends the lookups at providers, moves the queries that wait for them to the system resolver, and looks up the names in use
+    /// there in advance.
+    ///
+    /// A lookup ends without waiters too: it would go on to the next provider. It returns immediately.
+    private func moveToSystemPath() {
+        let settings = live.current
+        // A lookup has the name at the end of its `via` rules, but the queried name can be off as well. With such rules each
+        // waiting query decides for itself.
+        let hasVia = settings.mappings.index.hasVia
+        for shard in cache.shards {
+            let (count, waiters, work) = shard.state.withLock { state in
+                var ended = state.lookups.removeAll {
+                    !$0.isSystemOnly && switchEntry(for: $0.host, by: settings) != nil
+                }
+                if hasVia { ended.waiters += state.lookups.waiters { !$0.isSystemOnly } }
+                return ended
+            }
+            lookupBudget.giveBack(count)
+            for waiter in waiters { waiter.deliver(.switchedOff) }
+            for task in work { task.cancel() }
+        }
+        let number = lookAheads.add(1, ordering: .relaxed).newValue
+        Task.detached { [weak self] in
+            guard let self else { return }
+            await SystemLookAhead(resolver: self, settings: live.current, number: number).run()
+        }
+    }
+
     /// Removes all cached answers, negative answers and failures included. Mappings stay.
     ///
     /// Lookups in flight still answer the queries that wait for them, and are not cached.
     public func removeAllCached() {
-        clearings.add(1, ordering: .releasing)
+        persistence.noteClearing()
         cache.removeAll()
-        noteUnsaved()
+        persistence.noteUnsaved()
         observation.tell(.cleared)
     }
 
@@ -203,8 +245,7 @@ public final class HTTPDNSResolver: Sendable {
         // Providers that a reload took out of use may still serve lookups that began before it.
         let leases = settings.leases + retired.leases
         for pool in [settings.pool] + retired.pools { pool.shutdown() }
-        saver.withLock { $0 }?.cancel()
-        await saveLast()
+        await persistence.end()
         await withTaskGroup(of: Void.self) { group in
             for lease in leases { group.addTask { await lease.end() } }
         }
@@ -216,6 +257,38 @@ public final class HTTPDNSResolver: Sendable {
 }
 
 extension HTTPDNSResolver {
+    /// Returns the time from which a use of an answer refreshes it, shortly before its lifetime ends. It varies, so that
+    /// answers are not all refreshed at the same moment.
+    func refreshMoment(of answer: KnownAnswer) -> MonotonicTime {
+        Lifetimes.refreshMoment(of: answer, chance: Lifetimes.chance(random))
+    }
+
+    /// Removes a waiter from a lookup, which ends without waiters.
+    /// - Parameter continues: Whether the lookup continues for later queries when this was the last waiter.
+    func leave(_ entry: AnswerCache.Lookups.WaiterEntry, _ key: CacheKey, continues: Bool = false) {
+        let (ended, work) = cache.shard(for: key).state.withLock { $0.lookups.leave(entry, continues: continues) }
+        if ended { lookupBudget.giveBack(1) }
+        work?.cancel()
+    }
+
+    /// Waits for the family that a resolution lacks (``Resolution/awaitsFamily``), until its lookup ends.
+    /// - Returns: The resolution that the cache has for the query then; nil when it has none, and for a canceled task.
+    package func completedResolution(for query: HTTPDNSResolver.Query) async -> HTTPDNSResolver.Resolution? {
+        guard case .lookFor(let lookup)? = try? decide(query, by: live.current) else { return nil }
+        let key = lookup.key
+        let shard = cache.shard(for: key)
+        let waiter = OneShot<Delivery>()
+        if let entry = shard.state.withLock({ $0.lookups.joinCompletion(key, waiter) }) {
+            _ = await waiter.value(orOnCancel: .canceled)
+            leave(entry, key)
+        }
+        let now = fixed.timeSource.now()
+        let known = shard.state.withLock { $0.known(key, by: lookup.settings.resolving, at: now) }
+        guard !Task.isCancelled, let answer = known?.answer, answer.isFresh(at: now) else { return nil }
+        // Not counted: the query was counted with its first addresses.
+        return try? lookup.use(answer, at: now)
+    }
+
     static func pool(
         _ leases: [ProviderLease],
         _ configuration: HTTPDNSResolver.Configuration,

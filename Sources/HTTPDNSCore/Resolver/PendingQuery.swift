@@ -63,8 +63,8 @@ struct PendingQuery: Sendable {
         if upstream.route == nil, lookup.host.isOutsideDNS {
             return .ended(failed(lookup.seen(.outsideDNS(lookup.host))))
         }
-        let mayAsk = resolver.mayAsk(upstream)
-        let shared = resolver.answerForAllClients(key, by: settings, at: started)
+        let mayAsk = upstream.mayAsk
+        let shared = resolver.cache.answerForAllClients(key, by: settings, at: started)
         let waiter = OneShot<Delivery>()
         // One lock for the whole step. Otherwise a lookup that completes in between would be started a second time.
         let found = resolver.cache.shard(for: key).state.withLock { state -> Found? in
@@ -102,7 +102,7 @@ struct PendingQuery: Sendable {
         if !isCounted { resolver.counting.count(place.starts ? AnswerCount.miss : .joined) }
         if place.starts {
             if limit < configuration.timeLimit { upstream.demand = LookupDemand(since: started, limit: limit) }
-            resolver.start(upstream, place.entry.lookupID)
+            upstream.start(place.entry.lookupID)
         }
         // A shutdown between the first check and the registration of the waiter would not find the waiter.
         if resolver.live.isClosed { waiter.deliver(.shutDown) }
@@ -197,7 +197,7 @@ struct PendingQuery: Sendable {
         }
         work?.hurry.deliver(())
         guard begins else { return }
-        resolver.start(wait.upstream, lookupID, until: started + settings.configuration.timeLimit, hurries: true)
+        wait.upstream.start(lookupID, until: started + settings.configuration.timeLimit, hurries: true)
     }
 
     /// Returns the end of the query for what was delivered.
@@ -281,33 +281,5 @@ struct PendingQuery: Sendable {
         } catch {
             return .failed(error)
         }
-    }
-}
-
-extension HTTPDNSResolver {
-    /// Removes a waiter from a lookup, which ends without waiters.
-    /// - Parameter continues: Whether the lookup continues for later queries when this was the last waiter.
-    func leave(_ entry: AnswerCache.Lookups.WaiterEntry, _ key: CacheKey, continues: Bool = false) {
-        let (ended, work) = cache.shard(for: key).state.withLock { $0.lookups.leave(entry, continues: continues) }
-        if ended { lookupBudget.giveBack(1) }
-        work?.cancel()
-    }
-
-    /// Waits for the family that a resolution lacks (``Resolution/awaitsFamily``), until its lookup ends.
-    /// - Returns: The resolution that the cache has for the query then; nil when it has none, and for a canceled task.
-    package func completedResolution(for query: HTTPDNSResolver.Query) async -> HTTPDNSResolver.Resolution? {
-        guard case .lookFor(let lookup)? = try? decide(query, by: live.current) else { return nil }
-        let key = lookup.key
-        let shard = cache.shard(for: key)
-        let waiter = OneShot<Delivery>()
-        if let entry = shard.state.withLock({ $0.lookups.joinCompletion(key, waiter) }) {
-            _ = await waiter.value(orOnCancel: .canceled)
-            leave(entry, key)
-        }
-        let now = fixed.timeSource.now()
-        let known = shard.state.withLock { $0.known(key, by: lookup.settings.resolving, at: now) }
-        guard !Task.isCancelled, let answer = known?.answer, answer.isFresh(at: now) else { return nil }
-        // Not counted: the query was counted with its first addresses.
-        return try? lookup.use(answer, at: now)
     }
 }

@@ -44,53 +44,6 @@ extension HTTPDNSResolver {
     }
 }
 
-/// A lookup of a name: its key, route, families and settings.
-struct UpstreamLookup: Sendable {
-    /// The settings that the lookup uses until its end.
-    var settings: ResolvingSettings
-    var key: CacheKey
-    /// The families that an answer may have.
-    var families: HTTPDNSAddress.Families
-    /// The families that providers are queried for: without IPv6 on a machine without an IPv6 route and without a setting.
-    var queried: HTTPDNSAddress.Families
-    /// Whether the lookup only adds families to an answer within its lifetime.
-    var completesAnswer = false
-    /// The route that decides; nil means the system resolver, because there is no route or the lookup is for the system alone.
-    var route: HTTPDNSRoute?
-    /// The reason that no provider is queried, when none is.
-    var systemOnlyReason: SystemOnlyReason?
-    /// The calls that wait for it; nil for a lookup that has the resolver's whole limit, or that no call waits for.
-    var demand: LookupDemand?
-    /// The name of the query that started it, if `via` rules led from there to ``host``.
-    var queriedName: HTTPDNSName?
-
-    var host: HTTPDNSName { key.host }
-
-    /// The address policy for its answers, by the routes of ``host`` and ``queriedName``.
-    ///
-    /// Queries for both names share the answers, and each use is judged by the route of its own name. So only an answer that
-    /// neither route allows is refused.
-    var screen: AnswerScreen {
-        let table = settings.routes
-        var routes: [HTTPDNSRoute?] = [nil]
-        if table.hasAddressRules {
-            let names: [HTTPDNSName?] = [host, queriedName]
-            routes = names.compactMap { $0 }.map { table.entry(for: $0)?.route }
-        }
-        return AnswerScreen(policy: settings.configuration.policy, routes: routes)
-    }
-
-    /// Whether the system resolver is the fallback of the providers.
-    var hasFallback: Bool {
-        guard systemOnlyReason == nil, case .providers(_, fallback: .system) = route?.action else { return false }
-        return true
-    }
-
-    /// Returns whether an expired answer of the system resolver may be looked up there again while no provider may be
-    /// queried.
-    func mayReplace(_ answer: CachedAnswer) -> Bool { hasFallback && answer.origin?.source == .system }
-}
-
 /// The reason that the system resolver is queried and no provider.
 enum SystemOnlyReason: Sendable {
     case request, mapping, route, internalName, noRoute, switchedOff, outsideRollout, shadow

@@ -119,7 +119,7 @@ extension CacheLookup {
     func compare(withSystem word: @autoclosure () -> ShadowWord) {
         guard let key = shadow else { return }
         let hosts = [host, key.host]
-        guard resolver.mayCompare(hosts) else { return }
+        guard mayCompare(hosts) else { return }
         var lookup = resolver.lookup(about: key, systemOnly: nil, by: settings.resolving)
         guard case .providers(let names, _) = lookup.route?.action, !names.isEmpty else { return }
         // Families that providers are not queried for are not compared.
@@ -131,59 +131,39 @@ extension CacheLookup {
         switch known?.answer?.find(at: now) ?? .nothing {
         case .fresh(let answer):
             if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
-                resolver.refresh(answer, lookup, at: now)
+                lookup.refresh(answer, at: now)
             }
-            resolver.shadows.count(key.host, system: system, providers: resolver.word(of: answer, lookup))
+            resolver.shadows.count(key.host, system: system, providers: lookup.word(of: answer))
         case .backingOff, .stale(_, mayAsk: false):
             resolver.shadows.count(key.host, system: system, providers: .failed)
         case .stale(_, mayAsk: true), .nothing:
             guard resolver.shadows.wait(key, system) else { return }
             let asked = lookup
             // A detached task, because it is no part of the request: it has neither its priority nor its end.
-            Task.detached { [resolver] in
-                resolver.shadows.finish(key, resolver.mayCompare(hosts) ? await resolver.providersWord(asked) : .failed)
+            Task.detached {
+                resolver.shadows.finish(key, mayCompare(hosts) ? await asked.providersWord() : .failed)
             }
         }
     }
+
+    /// Returns whether the kill switch, in its present state, allows queries about all of these names.
+    private func mayCompare(_ hosts: [HTTPDNSName]) -> Bool {
+        hosts.allSatisfy { resolver.switchEntry(for: $0) == nil }
+    }
 }
 
-extension HTTPDNSResolver {
-    /// Returns whether the kill switch, in its present state, allows queries about all of these names.
-    fileprivate func mayCompare(_ hosts: [HTTPDNSName]) -> Bool {
-        guard !killSwitch.isFullyOn else { return true }
-        let settings = live.current
-        return hosts.allSatisfy { switchEntry(for: $0, by: settings) == nil }
-    }
-
-    /// Returns the answer of a route's providers for a name, through cache and lookups as for a request.
-    fileprivate func providersWord(_ lookup: UpstreamLookup) async -> ShadowWord {
-        guard mayAsk(lookup) else { return .failed }
-        let now = fixed.timeSource.now()
-        let waiter = OneShot<Delivery>()
-        let (fresh, place): (CachedAnswer?, (entry: AnswerCache.Lookups.WaiterEntry, starts: Bool)?) =
-            cache.shard(for: lookup.key).state.withLock { state in
-                let known = state.known(lookup.key, by: lookup.settings, at: now)
-                if case .fresh(let answer)? = known?.answer?.find(at: now) { return (answer, nil) }
-                let version = lookup.settings.version
-                guard known != nil, !state.lookups.isOutdated(lookup.key, version: version) else { return (nil, nil) }
-                return (
-                    nil, state.lookups.join(lookup.key, waiter, version: version, at: now, mayStart: lookupBudget.take)
-                )
-            }
-        if let fresh { return word(of: fresh, lookup) }
-        guard let place else { return .failed }
-        if place.starts { start(lookup, place.entry.lookupID) }
-        if live.isClosed { waiter.deliver(.shutDown) }
-        // A lookup always ends within the resolver's limit.
-        guard case .answer(let answer) = await waiter.value() else { return .failed }
-        return word(of: answer, lookup)
+extension UpstreamLookup {
+    /// Returns the answer of the route's providers, through cache and lookups as for a request.
+    fileprivate func providersWord() async -> ShadowWord {
+        guard mayAsk, let answer = await answer(unless: { $0.isFresh(at: $1) }) else { return .failed }
+        return word(of: answer)
     }
 
     /// Returns the usable addresses of an answer. An answer without usable addresses counts as one without addresses.
-    fileprivate func word(of answer: CachedAnswer, _ lookup: UpstreamLookup) -> ShadowWord {
+    fileprivate func word(of answer: CachedAnswer) -> ShadowWord {
         guard let origin = answer.origin, origin.source == .provider else { return .failed }
         guard answer.kind == .addresses else { return .nothing }
-        let screen = lookup.screen
+        let screen = screen
         let addresses = answer.endpoints(port: ServiceRoute.port).map(\.address).filter { address in
             screen.reason(
                 of: address,

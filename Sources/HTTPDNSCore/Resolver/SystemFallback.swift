@@ -24,7 +24,6 @@ struct SystemFallback: Sendable {
         case system(LookupResult?)
     }
 
-    let resolver: HTTPDNSResolver
     let lookup: UpstreamLookup
     let poolAttempt: ProviderPool.PoolAttempt
     let started: MonotonicTime
@@ -33,7 +32,7 @@ struct SystemFallback: Sendable {
     let share: Duration
 
     private var pool: ProviderPool { lookup.settings.pool }
-    private var clock: any TimeSource { resolver.fixed.timeSource }
+    private var clock: any TimeSource { lookup.clock }
 
     /// The state of the lookup.
     private struct Progress {
@@ -97,7 +96,7 @@ struct SystemFallback: Sendable {
                 progress.lookingUp?.cancel()
                 var poolAttempt = poolAttempt
                 poolAttempt.deadline = deadline
-                return await resolver.followHTTPSRecords(of: answer, poolAttempt, lookup)
+                return await lookup.followHTTPSRecords(of: answer, poolAttempt)
             case .providers(.canceled):
                 progress.cancel()
                 return nil
@@ -115,9 +114,8 @@ struct SystemFallback: Sendable {
                 if case .answer(let answer) = result, case .addresses = answer.content {
                     if let asking = progress.asking { pool.settle(asking.question) }
                     let attempts = progress.attempts
-                    return resolver.fallBack(
+                    return lookup.fallBack(
                         to: answer,
-                        lookup,
                         attempts ?? pool.attempts(withoutAnswerFrom: poolAttempt.providers, since: started)
                     )
                 }
@@ -154,7 +152,7 @@ struct SystemFallback: Sendable {
     private func lookUp(_ feed: AsyncStream<Event>.Continuation) -> Task<Void, Never> {
         CallWork.detached {
             let end = max(deadline, clock.now() + share)
-            feed.yield(.system(await resolver.askSystem(lookup, until: end)))
+            feed.yield(.system(await lookup.querySystem(until: end)))
         }
     }
 
@@ -166,7 +164,7 @@ struct SystemFallback: Sendable {
     }
 
     /// The system's own expired answer is worth no more than a new one.
-    private var mustSkipFallback: Bool { resolver.hasAnswer(lookup, of: .provider, at: clock.now()) }
+    private var mustSkipFallback: Bool { lookup.hasAnswer(of: .provider, at: clock.now()) }
 
     private func skippedFallback(_ attempts: [HTTPDNSResolver.ProviderAttempt]) -> LookupResult {
         .failure(.allFailed(lookup, attempts), sentAt: started, skippedFallback: true)
@@ -176,7 +174,7 @@ struct SystemFallback: Sendable {
     private func failure(_ progress: Progress) -> LookupResult? {
         let attempts = progress.attempts ?? []
         switch progress.system {
-        case .answer(let answer): return resolver.fallBack(to: answer, lookup, attempts)
+        case .answer(let answer): return lookup.fallBack(to: answer, attempts)
         case .failure(let error, let sentAt, _):
             return .failure(error.after(attempts, lookup), sentAt: sentAt, skippedFallback: false)
         case .busy(let error, let sentAt): return .busy(error.after(attempts, lookup), sentAt: sentAt)
@@ -185,42 +183,38 @@ struct SystemFallback: Sendable {
     }
 }
 
-extension HTTPDNSResolver {
+extension UpstreamLookup {
     /// Queries the system resolver.
     /// - Returns: A definite answer or a failure; nil when the lookup was canceled.
-    func askSystem(_ lookup: UpstreamLookup, until deadline: MonotonicTime) async -> LookupResult? {
-        let clock = fixed.timeSource
+    func querySystem(until deadline: MonotonicTime) async -> LookupResult? {
         let sentAt = clock.now()
         let limit = deadline - sentAt
-        guard limit > .zero else { return failure("no time left", lookup, sentAt: sentAt) }
-        let system = systemResolver
-        let origin = lookup.settings.origins.system(lookup.route)
+        guard limit > .zero else { return systemFailure("no time left", sentAt: sentAt) }
+        let origin = settings.origins.system(route)
         let content: KnownAnswer.Content
-        counting.count(.systemQuery)
+        resolver.counting.count(.systemQuery)
         do throws(SystemResolverError) {
-            let addresses = try await system.resolve(lookup.host, families: lookup.families, timeLimit: limit)
-            let wanted = addresses.filter { lookup.families.contains($0.family) }
-            let refusal = lookup.screen.refusal(
+            let addresses = try await resolver.systemResolver.resolve(host, families: families, timeLimit: limit)
+            let wanted = addresses.filter { families.contains($0.family) }
+            let refusal = screen.refusal(
                 of: wanted,
                 from: .system,
                 providerScope: origin.providerScope,
                 provider: nil
             )
-            if let refusal { return failure(refusal.message, refusal: refusal, lookup, sentAt: sentAt) }
+            if let refusal { return systemFailure(refusal.message, refusal: refusal, sentAt: sentAt) }
             content =
                 wanted.isEmpty
-                ? .nothing(.noAddresses(lookup.host, lookup.families, says: "the system resolver"))
-                : .addresses(wanted)
+                ? .nothing(.noAddresses(host, families, says: "the system resolver")) : .addresses(wanted)
         } catch {
             switch error.code {
-            case .nameNotFound: content = .nothing(.unknownToSystem(lookup))
-            case .noAddresses:
-                content = .nothing(.noAddresses(lookup.host, lookup.families, says: "the system resolver"))
-            case .timedOut: return timedOut(lookup, sentAt: sentAt)
+            case .nameNotFound: content = .nothing(.unknownToSystem(self))
+            case .noAddresses: content = .nothing(.noAddresses(host, families, says: "the system resolver"))
+            case .timedOut: return systemFailure("no answer", isTimeout: true, sentAt: sentAt)
             case .canceled: return nil
-            case .failed: return failure(error.message, lookup, sentAt: sentAt)
+            case .failed: return systemFailure(error.message, sentAt: sentAt)
             case .overloaded:
-                let failure = failure(error.message, lookup, sentAt: sentAt)
+                let failure = systemFailure(error.message, sentAt: sentAt)
                 guard case .failure(let error, let sentAt, _) = failure else { return failure }
                 return .busy(error, sentAt: sentAt)
             }
@@ -229,43 +223,32 @@ extension HTTPDNSResolver {
             content,
             origin: origin,
             sentAt: sentAt,
-            life: lookup.settings.configuration.cache.systemTimeToLive
+            life: settings.configuration.cache.systemTimeToLive
         )
         switch content {
-        case .addresses: answer.refreshAt = refreshMoment(of: answer)
+        case .addresses: answer.refreshAt = resolver.refreshMoment(of: answer)
         case .nothing: answer = answer.living(Lifetimes.negativeWithoutSOA)
         }
         return .answer(answer)
     }
 
-    private func failure(
+    private func systemFailure(
         _ message: String,
         refusal: AddressRefusal.Summary? = nil,
-        _ lookup: UpstreamLookup,
+        isTimeout: Bool = false,
         sentAt: MonotonicTime
     ) -> LookupResult {
-        counting.count(.systemFailure)
+        resolver.counting.count(.systemFailure)
         var attempt = HTTPDNSResolver.ProviderAttempt(
             provider: HTTPDNSResolver.ProviderAttempt.systemName,
             failure: message,
-            elapsed: fixed.timeSource.now() - sentAt
+            elapsed: clock.now() - sentAt
         )
         attempt.refusal = refusal
-        return .failure(.allFailed(lookup, [attempt]), sentAt: sentAt, skippedFallback: false)
-    }
-
-    private func timedOut(_ lookup: UpstreamLookup, sentAt: MonotonicTime) -> LookupResult {
-        counting.count(.systemFailure)
-        let attempt = HTTPDNSResolver.ProviderAttempt(
-            provider: HTTPDNSResolver.ProviderAttempt.systemName,
-            failure: "no answer",
-            elapsed: fixed.timeSource.now() - sentAt
-        )
-        let error = HTTPDNSResolver.Error.timedOut(
-            host: lookup.host,
-            limit: lookup.settings.configuration.timeLimit,
-            attempts: [attempt]
-        )
+        let error: HTTPDNSResolver.Error =
+            isTimeout
+            ? .timedOut(host: host, limit: settings.configuration.timeLimit, attempts: [attempt])
+            : .allFailed(self, [attempt])
         return .failure(error, sentAt: sentAt, skippedFallback: false)
     }
 }

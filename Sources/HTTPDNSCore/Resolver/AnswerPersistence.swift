@@ -4,31 +4,73 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-extension HTTPDNSResolver {
+/// The answers of a resolver in its store, which keeps them across a restart.
+///
+/// They are read once at the start, and saved at intervals while there is a change.
+final class AnswerPersistence: Sendable {
     /// The maximum age of answers that the store does not have yet: a crash loses no more than this, and a busy resolver
     /// writes no more often.
     static let saveInterval: Duration = .seconds(30)
-
     /// The time that a start waits for a store.
-    private static let restoreLimit: Duration = .seconds(1)
+    static let restoreLimit: Duration = .seconds(1)
+    /// The time that a shutdown waits for a store.
+    static let lastSaveLimit: Duration = .seconds(2)
 
-    /// Restores the answers of the store, and begins to resolve the names of the settings in the background.
-    ///
-    /// It waits at most a second for the store. It runs once, at the latest with the first query that cannot be answered
-    /// without a wait; an earlier call spares that query the wait.
-    public func start() async {
+    private let store: (any HTTPDNSResolutionStore)?
+    private let timeSource: any TimeSource
+    private let wallClock: WallClock
+    private let cache: AnswerCache
+    private let live: LiveSettingsBox
+    private let observation: ResolverObservation
+    private let random: @Sendable (UInt64) -> UInt64
+    /// Whether the cache has changes that the store does not have.
+    private let unsaved = Atomic(false)
+    /// Whether a save is scheduled.
+    private let isSaveDue = Atomic(false)
+    /// The number of times that the whole cache was cleared.
+    private let clearings = Atomic(0)
+    /// The task of the next save, while it sleeps.
+    private let saver = Lock<Task<Void, Never>?>(nil)
+    private let started: Atomic<Bool>
+    /// Whether the store was read.
+    private let isRestored = Atomic(false)
+    /// The task of the start, once it has begun.
+    private let starting = Lock<Task<Void, Never>?>(nil)
+
+    init(
+        _ configuration: HTTPDNSResolver.Configuration,
+        of cache: AnswerCache,
+        by live: LiveSettingsBox,
+        _ observation: ResolverObservation,
+        random: @escaping @Sendable (UInt64) -> UInt64
+    ) {
+        store =
+            configuration.store
+            ?? configuration.snapshotPath.map { HTTPDNSDiskStore(path: $0, wallClock: configuration.wallClock) }
+        timeSource = configuration.timeSource
+        wallClock = configuration.wallClock
+        started = Atomic(store == nil && configuration.preresolve.isEmpty)
+        self.cache = cache
+        self.live = live
+        self.observation = observation
+        self.random = random
+    }
+
+    /// Whether the work at the start is done.
+    var isStarted: Bool { started.load(ordering: .acquiring) }
+
+    /// Restores the answers of the store, within ``restoreLimit``. It does so once; later calls wait for the first.
+    /// - Parameter next: Called once, after that.
+    func start(_ next: @escaping @Sendable () -> Void) async {
         let task = starting.withLock { starting in
             if let starting { return starting }
             let task = Task.detached { [self] in
                 if store != nil, !isRestored.load(ordering: .relaxed) {
-                    let clock = fixed.timeSource
-                    let deadline = clock.now() + HTTPDNSResolver.restoreLimit
-                    _ = await LimitedWork.run(until: deadline, on: clock) { await self.restore() }
+                    let deadline = timeSource.now() + AnswerPersistence.restoreLimit
+                    _ = await LimitedWork.run(until: deadline, on: timeSource) { await self.restore() }
                 }
-                isStarted.store(true, ordering: .releasing)
-                let names = fixed.preresolve
-                guard !names.isEmpty else { return }
-                Task.detached { [weak self] in _ = await self?.preresolve(names) }
+                started.store(true, ordering: .releasing)
+                next()
             }
             starting = task
             return task
@@ -36,20 +78,9 @@ extension HTTPDNSResolver {
         await task.value
     }
 
-    /// Starts the resolver for a query with a time limit.
-    func startFirst(limit: Duration?) async {
-        let clock = fixed.timeSource
-        let end = clock.now() + min(limit ?? HTTPDNSResolver.restoreLimit, HTTPDNSResolver.restoreLimit)
-        _ = await LimitedWork.run(until: end, on: clock) { await self.start() }
-    }
-
     /// Restores the answers that the store kept from before a restart.
-    ///
-    /// Answers keep their age by the calendar. Answers past their stale limit are left out, and those of a service that no
-    /// provider of the name's route queries any more. A failure of the store causes a log line and an event, nothing more.
     /// - Returns: The number of restored answers.
-    @discardableResult
-    public func restore() async -> Int {
+    func restore() async -> Int {
         guard let store else { return 0 }
         isRestored.store(true, ordering: .relaxed)
         let clearings = clearings.load(ordering: .acquiring)
@@ -62,8 +93,8 @@ extension HTTPDNSResolver {
         }
         // Answers that were cleared while a slow store was read are not restored.
         guard self.clearings.load(ordering: .acquiring) == clearings else { return 0 }
-        let now = fixed.timeSource.now()
-        let wallNow = fixed.wallClock.now()
+        let now = timeSource.now()
+        let wallNow = wallClock.now()
         let settings = live.current.resolving
         var count = 0
         // Oldest first, so that the newest are the last to be evicted from a cache that is too small for all.
@@ -73,7 +104,7 @@ extension HTTPDNSResolver {
             count += 1
         }
         if count > 0 {
-            counting.count(.restored, times: count)
+            observation.counting.count(.restored, times: count)
             observation.tell(.restored) { $0.count = count }
         }
         return count
@@ -124,24 +155,24 @@ extension HTTPDNSResolver {
             life: life.expiresAt - life.sentAt
         )
         answer.canonicalName = stored.canonicalName
-        answer.refreshAt = refreshMoment(of: answer)
+        answer.refreshAt = Lifetimes.refreshMoment(of: answer, chance: Lifetimes.chance(random))
         return settings.adopt(answer, for: key).map { (key, $0) }
     }
 
-    /// The time that a shutdown waits for a store.
-    static let lastSaveLimit: Duration = .seconds(2)
+    /// Records that the whole cache is cleared.
+    func noteClearing() { clearings.add(1, ordering: .releasing) }
 
-    /// Saves the cached answers, and abandons a store that takes too long.
-    func saveLast() async {
-        let clock = fixed.timeSource
-        _ = await LimitedWork.run(until: clock.now() + HTTPDNSResolver.lastSaveLimit, on: clock) { await self.save() }
+    /// Saves the cached answers for the last time, and abandons a store that takes too long.
+    func end() async {
+        saver.withLock { $0 }?.cancel()
+        let deadline = timeSource.now() + AnswerPersistence.lastSaveLimit
+        _ = await LimitedWork.run(until: deadline, on: timeSource) { await self.save() }
     }
 
-    /// Saves the cached answers. Called at intervals while there is a change, and by ``shutdown()``.
-    func save() async {
+    private func save() async {
         guard let store, unsaved.exchange(false, ordering: .relaxed) else { return }
-        let now = fixed.timeSource.now()
-        let wallNow = fixed.wallClock.now()
+        let now = timeSource.now()
+        let wallNow = wallClock.now()
         let settings = live.current.resolving
         let stored = cache.answers.compactMap { self.stored($0, by: settings, wallNow: wallNow, now: now) }
         do {
@@ -189,9 +220,8 @@ extension HTTPDNSResolver {
     func noteUnsaved() {
         unsaved.store(true, ordering: .relaxed)
         guard store != nil, !isSaveDue.exchange(true, ordering: .relaxed) else { return }
-        let timeSource = fixed.timeSource
-        let deadline = timeSource.now() + HTTPDNSResolver.saveInterval
-        let task = Task.detached { [weak self] in
+        let deadline = timeSource.now() + AnswerPersistence.saveInterval
+        let task = Task.detached { [weak self, timeSource] in
             guard (try? await timeSource.sleep(until: deadline)) != nil, let self else { return }
             // From here on a new answer schedules its own save, and a shutdown does not stop this one.
             self.saver.withLock { $0 = nil }

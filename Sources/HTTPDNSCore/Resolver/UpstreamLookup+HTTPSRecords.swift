@@ -3,24 +3,23 @@
 
 internal import HTTPDNSPrimitives
 
-extension HTTPDNSResolver {
+extension UpstreamLookup {
     /// Converts a provider's answer to a cacheable one, and follows the HTTPS records of its name if the route requires it.
     func followHTTPSRecords(
         of first: ProviderPool.Answer,
-        _ poolAttempt: ProviderPool.PoolAttempt,
-        _ lookup: UpstreamLookup
+        _ poolAttempt: ProviderPool.PoolAttempt
     ) async -> LookupResult {
-        let plain = known(first, lookup)
+        let plain = known(first)
         guard first.answer.httpsRecords != nil else { return .answer(plain) }
-        var chance = Chance(random: random)
-        var selection = HTTPSRecordSelection(host: lookup.host, families: lookup.queried)
-        var actions = selection.received(first.answer, about: lookup.host, using: &chance)
+        var chance = Chance(random: resolver.random)
+        var selection = HTTPSRecordSelection(host: host, families: queried)
+        var actions = selection.received(first.answer, about: host, using: &chance)
         while true {
             var questions: [ProviderPool.PoolAttempt] = []
             for action in actions {
                 switch action {
-                case .done(.plain(.failed(let error))): return withoutHTTPSRecords(plain, error, lookup)
-                case .done(let choice): return judged(merge(choice, into: plain, lookup), lookup)
+                case .done(.plain(.failed(let error))): return withoutHTTPSRecords(plain, error)
+                case .done(let choice): return judged(merge(choice, into: plain))
                 case .failed(let reason): return .answer(unavailable(reason, plain))
                 case .ask(let host, let families, let httpsRecords):
                     var question = poolAttempt
@@ -31,7 +30,7 @@ extension HTTPDNSResolver {
                     questions.append(question)
                 }
             }
-            let outcomes = questions.isEmpty ? [] : await ask(questions, of: lookup.settings.pool)
+            let outcomes = questions.isEmpty ? [] : await ask(questions)
             actions = []
             for (host, outcome) in outcomes {
                 switch outcome {
@@ -48,51 +47,47 @@ extension HTTPDNSResolver {
                 }
             }
             if actions.isEmpty { actions = selection.expired() }
-            if actions.isEmpty { return judged(plain, lookup) }
+            if actions.isEmpty { return judged(plain) }
         }
     }
 
     /// Returns an answer as the result of a lookup: as a failure of its provider when the address policy refuses the
     /// addresses that the HTTPS records led to, and the name's own.
-    private func judged(_ answer: KnownAnswer, _ lookup: UpstreamLookup) -> LookupResult {
+    private func judged(_ answer: KnownAnswer) -> LookupResult {
         guard case .addresses(let own) = answer.content else { return .answer(answer) }
-        let refusal = lookup.screen.refusal(
+        let refusal = screen.refusal(
             of: own + (answer.httpsRecords?.endpoints.map(\.address) ?? []),
             from: answer.origin.source,
             providerScope: answer.origin.providerScope,
             provider: answer.origin.provider
         )
         guard let refusal else { return .answer(answer) }
-        return failure(refusal.message, refusal: refusal, of: answer, lookup)
+        return failure(refusal.message, refusal: refusal, of: answer)
     }
 
     /// Returns the failure of a provider whose answer leads nowhere.
     private func failure(
         _ message: String,
         refusal: AddressRefusal.Summary? = nil,
-        of answer: KnownAnswer,
-        _ lookup: UpstreamLookup
+        of answer: KnownAnswer
     ) -> LookupResult {
         var attempt = HTTPDNSResolver.ProviderAttempt(
             provider: answer.origin.provider ?? HTTPDNSResolver.ProviderAttempt.systemName,
             failure: message,
-            elapsed: fixed.timeSource.now() - answer.sentAt
+            elapsed: clock.now() - answer.sentAt
         )
         attempt.refusal = refusal
         return .failure(
-            .allFailed(lookup, answer.failedAttempts + [attempt]),
+            .allFailed(self, answer.failedAttempts + [attempt]),
             sentAt: answer.sentAt,
             skippedFallback: false
         )
     }
 
-    private func ask(
-        _ questions: [ProviderPool.PoolAttempt],
-        of pool: ProviderPool
-    ) async -> [(HTTPDNSName, ProviderPool.Outcome)] {
+    private func ask(_ questions: [ProviderPool.PoolAttempt]) async -> [(HTTPDNSName, ProviderPool.Outcome)] {
         await withTaskGroup(of: (HTTPDNSName, ProviderPool.Outcome).self) { group in
             for question in questions {
-                group.addTask { (question.query.host, await pool.ask(question)) }
+                group.addTask { (question.query.host, await settings.pool.ask(question)) }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
@@ -101,19 +96,17 @@ extension HTTPDNSResolver {
     /// Returns the name's own addresses, when its HTTPS records could not be queried.
     ///
     /// Without addresses the result is indefinite: only the HTTPS records may lead to an address.
-    private func withoutHTTPSRecords(_ plain: KnownAnswer, _ error: HTTPDNSProviderError, _ lookup: UpstreamLookup)
-        -> LookupResult
-    {
+    private func withoutHTTPSRecords(_ plain: KnownAnswer, _ error: HTTPDNSProviderError) -> LookupResult {
         guard case .addresses = plain.content else {
-            return failure("HTTPS records: \(error.message)", of: plain, lookup)
+            return failure("HTTPS records: \(error.message)", of: plain)
         }
         var answer = plain
         answer.httpsRecordsFailed = true
         answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
-        return judged(answer, lookup)
+        return judged(answer)
     }
 
-    private func merge(_ choice: HTTPSRecordChoice, into plain: KnownAnswer, _ lookup: UpstreamLookup) -> KnownAnswer {
+    private func merge(_ choice: HTTPSRecordChoice, into plain: KnownAnswer) -> KnownAnswer {
         var answer = plain
         switch choice {
         case .plain:
@@ -129,14 +122,14 @@ extension HTTPDNSResolver {
                     endpoints.append(endpoint)
                 }
             }
-            let life = Lifetimes.positive(candidates.timeToLive, within: lookup.settings.configuration.cache)
+            let life = Lifetimes.positive(candidates.timeToLive, within: settings.configuration.cache)
             if case .nothing = answer.content {
                 answer.content = .addresses([])
             } else {
                 answer.life = min(life, answer.life)
             }
             if case .addresses(let own) = answer.content, own.isEmpty { answer.life = life }
-            answer.refreshAt = refreshMoment(of: answer)
+            answer.refreshAt = resolver.refreshMoment(of: answer)
             if candidates.missing != nil {
                 answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
             }

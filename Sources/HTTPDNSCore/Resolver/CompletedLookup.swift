@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSPrimitives
+
+extension UpstreamLookup {
+    /// Caches the result and frees the key in one step, then delivers it to all waiters.
+    func complete(_ result: LookupResult, _ lookupID: AnswerCache.Lookups.LookupID, isRefresh: Bool) {
+        let now = clock.now()
+        let chance = Lifetimes.chance(resolver.random)
+        let jitter = (chance + 1) / 2
+        let holdsForAllClients = key.clientSubnet != nil && result.answer?.holdsForAllClients == true
+        let current = resolver.live.current.resolving
+        // The result of a lookup under older settings is kept as far as the present settings allow it.
+        let kept = current.adopt(result, of: self)
+        let result = kept ?? result
+        let completed = resolver.cache.shard(for: key).state.withLock { state -> CompletedLookup? in
+            guard let completion = state.lookups.complete(lookupID) else { return nil }
+            var completed = CompletedLookup(lookup: self, waiters: completion.waiters)
+            completed.isCurrent = completion.isCurrent && kept != nil
+            guard completed.isCurrent, let known = state.known(key, by: current, at: now) else {
+                completed.isCurrent = false
+                completed.known = result.answer
+                return completed
+            }
+            completed.before = known.answer
+            if case .answer(let answer) = result, !completesAnswer, let own = known.answer {
+                completed.isDoubted = CacheEntry(own).doubts(answer, at: now)
+            }
+            if holdsForAllClients, !completed.isDoubted {
+                completed.before = nil
+                _ = state.table.set(nil, for: key, at: now)
+                return completed
+            }
+            completed.change = state.table.update(key, at: now, version: current.version) { entry in
+                switch result {
+                case _ where completesAnswer:
+                    completed.known = entry.complete(with: result.answer, at: now, chance: chance)
+                case .answer(let answer):
+                    completed.take(answer, into: &entry, jitter: jitter, at: now)
+                case .fallback(let answer, let error):
+                    completed.known = entry.installFallback(
+                        answer,
+                        after: error,
+                        systemLife: current.configuration.cache.systemTimeToLive,
+                        jitter: jitter,
+                        at: now
+                    )
+                case .failure(let error, let sentAt, let skippedFallback):
+                    entry.recordFailure(
+                        error,
+                        sentAt: sentAt,
+                        skippedFallback: skippedFallback,
+                        jitter: jitter,
+                        at: now
+                    )
+                case .busy: break
+                }
+            }
+            return completed
+        }
+        guard var completed else { return }
+        if holdsForAllClients, completed.isCurrent, !completed.isDoubted, let answer = result.answer {
+            completed.keepForAllClients(answer, jitter: jitter, by: current, at: now)
+        }
+        let doubted = completed.doubt.map { LookupResult.failure($0, sentAt: result.sentAt, skippedFallback: false) }
+        completed.end(with: doubted ?? result, isRefresh: isRefresh, at: now)
+    }
+}
+
+extension ResolvingSettings {
+    /// Returns the result of a lookup as these settings, which may be newer than its own, allow it.
+    fileprivate func adopt(_ result: LookupResult, of lookup: UpstreamLookup) -> LookupResult? {
+        if lookup.settings === self { return result }
+        return switch result {
+        case .answer(let answer): adopt(answer, for: lookup.key).map { .answer($0) }
+        case .fallback(let answer, let error): adopt(answer, for: lookup.key).map { .fallback($0, error) }
+        // A failure concerns the providers that were queried, and these may have changed.
+        case .failure, .busy: nil
+        }
+    }
+}
+
+/// A lookup whose result is cached: the remaining work after the lock is released.
+struct CompletedLookup {
+    let lookup: UpstreamLookup
+    let waiters: [OneShot<Delivery>]
+    /// Whether the result may be cached.
+    var isCurrent = false
+    var change = AnswerTable.Change()
+    /// The previously cached answer.
+    var before: CachedAnswer?
+    /// The answer as it is served.
+    var known: KnownAnswer?
+    /// Whether the answer for the lookup's own key is doubted.
+    var isDoubted = false
+    /// The reason that a negative answer is not used, when it is doubted.
+    var doubt: HTTPDNSResolver.Error?
+
+    private var resolver: HTTPDNSResolver { lookup.resolver }
+
+    init(lookup: UpstreamLookup, waiters: [OneShot<Delivery>]) {
+        self.lookup = lookup
+        self.waiters = waiters
+    }
+
+    /// Caches a definite answer, unless it is doubted.
+    fileprivate mutating func take(
+        _ answer: KnownAnswer,
+        into entry: inout CacheEntry,
+        jitter: Double,
+        at now: MonotonicTime
+    ) {
+        known = nil
+        if case .nothing(let error) = answer.content, entry.doubts(answer, at: now) {
+            doubt = entry.recordDenial(error, sentAt: answer.sentAt, jitter: jitter, at: now)
+        } else {
+            known = entry.install(answer, at: now)
+        }
+    }
+
+    /// Caches an answer under the key without a client subnet, where queries with any client subnet find it.
+    fileprivate mutating func keepForAllClients(
+        _ answer: KnownAnswer,
+        jitter: Double,
+        by settings: ResolvingSettings,
+        at now: MonotonicTime
+    ) {
+        let own = self
+        let key = lookup.key.withoutClientSubnet
+        self = resolver.cache.shard(for: key).state.withLock { state in
+            var completed = own
+            completed.known = answer
+            guard let before = state.known(key, by: settings, at: now) else { return completed }
+            completed.before = before.answer
+            completed.change = state.table.update(key, at: now, version: settings.version) { entry in
+                completed.take(answer, into: &entry, jitter: jitter, at: now)
+            }
+            return completed
+        }
+    }
+
+    /// Counts and reports the result, and delivers it to the waiters: the answer as it was cached, which may have more addresses
+    /// than the lookup returned.
+    fileprivate func end(with result: LookupResult, isRefresh: Bool, at now: MonotonicTime) {
+        resolver.lookupBudget.giveBack(1)
+        if case .answer = result, isCurrent { resolver.persistence.noteUnsaved() }
+        report(result, isRefresh: isRefresh, at: now)
+        // Before the waiters resume: the resolution tells them about that lookup.
+        askForLateFamily(at: now)
+        let delivery: Delivery =
+            switch result {
+            case .failure(let error, _, _), .busy(let error, _): .failed(error)
+            case .answer(let answer), .fallback(let answer, _):
+                .answer(CachedAnswer(lookup.key, CacheEntry(known ?? answer)))
+            }
+        for waiter in waiters { waiter.deliver(delivery) }
+    }
+
+    /// Queries a family again that had no answer in time, once. Requests begin without it, and can add it to their race
+    /// (``HTTPDNSResolver/completedResolution(for:)``).
+    private func askForLateFamily(at now: MonotonicTime) {
+        guard isCurrent, !lookup.completesAnswer, lookup.route?.usesHTTPSRecords != true,
+            let known, known.isFamilyLate, known.familyFailures == 1, now < known.expiresAt
+        else { return }
+        lookup.refresh(CachedAnswer(lookup.key, CacheEntry(known)), at: now)
+    }
+}
+
+// The counters and events of the result.
+extension CompletedLookup {
+    private func report(_ result: LookupResult, isRefresh: Bool, at now: MonotonicTime) {
+        let (counting, observation) = (resolver.counting, resolver.observation)
+        if change.evictions > 0 {
+            counting.count(.eviction, times: change.evictions)
+            observation.tell(.evicted) { $0.count = change.evictions }
+        }
+        if isRefresh { counting.count(result.error == nil ? .refreshSucceeded : .refreshFailed) }
+        var kind: HTTPDNSResolver.Event.Kind = result.error == nil ? .answered : .failed
+        if isRefresh { kind = result.error == nil ? .refreshed : .refreshFailed }
+        observation.tell(kind) { event in
+            describe(&event)
+            event.elapsed = now - result.sentAt
+            if let error = result.error { event.fill(with: error) }
+            if case .nothing(let error) = known?.content { event.fill(with: error) }
+        }
+        guard let before, before.kind == .addresses, case .addresses(let addresses) = known?.content else { return }
+        let previous = before.addresses
+        guard Set(previous) != Set(addresses) else { return }
+        counting.count(.change)
+        observation.tell(.changed) { event in
+            describe(&event)
+            event.previousAddresses = previous
+        }
+    }
+
+    private func describe(_ event: inout HTTPDNSResolver.Event) {
+        event.host = lookup.host
+        event.route = lookup.route?.pattern.description
+        guard let known else { return }
+        event.provider = known.origin.provider
+        event.source = known.origin.source
+        event.duration = known.life
+        if case .addresses(let addresses) = known.content { event.addresses = addresses }
+    }
+}
+
+extension HTTPDNSResolver.Event {
+    fileprivate mutating func fill(with error: HTTPDNSResolver.Error) {
+        code = error.code.description
+        message = error.message
+    }
+}
+
+extension LookupResult {
+    /// The error of a lookup without an answer.
+    fileprivate var error: HTTPDNSResolver.Error? {
+        switch self {
+        case .failure(let error, _, _), .busy(let error, _): error
+        case .answer, .fallback: nil
+        }
+    }
+
+    fileprivate var sentAt: MonotonicTime {
+        switch self {
+        case .answer(let answer), .fallback(let answer, _): answer.sentAt
+        case .failure(_, let sentAt, _), .busy(_, let sentAt): sentAt
+        }
+    }
+}
