@@ -9,7 +9,8 @@ package import HTTPDNSPrimitives
 /// Threads that use different names rarely wait for each other. Answers and lookups of one name share a shard: reading the
 /// cache, finding no answer and joining a lookup is one step under one lock.
 package struct AnswerCache: Sendable {
-    typealias Lookups = LookupCoalescer<CacheKey, OneShot<Delivery>, LookupTask>
+    typealias Waiter = OneShot<Result<CachedAnswer, WaitFailure>>
+    typealias Lookups = LookupCoalescer<CacheKey, Waiter, LookupTask>
 
     final class Shard: Sendable {
         struct State: Sendable {

@@ -77,19 +77,14 @@ struct CacheEntry: Sendable {
     /// Records a negative answer that is doubted. The addresses stay, and the next lookup decides.
     /// - Parameter jitter: A number in 0...1.
     /// - Returns: The reason that the lookup has no result.
-    mutating func recordDenial(
-        _ error: HTTPDNSResolver.Error,
-        sentAt: MonotonicTime,
-        jitter: Double = 0,
-        at now: MonotonicTime
-    ) -> HTTPDNSResolver.Error {
-        let deniedAt = failure?.deniedAt ?? sentAt
-        recordFailure(error, sentAt: sentAt, jitter: jitter, at: now)
+    mutating func recordDenial(_ denial: LookupFailure, jitter: Double = 0, at now: MonotonicTime) -> LookupFailure {
+        let deniedAt = failure?.deniedAt ?? denial.sentAt
+        recordFailure(denial, jitter: jitter, at: now)
         failure?.deniedAt = deniedAt
         failure?.retryAt = max(now, deniedAt + Lifetimes.confirmation * (1 + Lifetimes.backoffJitter * jitter))
-        var reason = error
-        reason.hint = "its known addresses stay in use until another lookup has the same result"
-        failure?.error = reason
+        var reason = denial
+        reason.error.hint = "its known addresses stay in use until another lookup has the same result"
+        failure?.error = reason.error
         return reason
     }
 
@@ -138,13 +133,14 @@ struct CacheEntry: Sendable {
     /// - Returns: The answer with that lifetime.
     mutating func installFallback(
         _ new: KnownAnswer,
-        after error: HTTPDNSResolver.Error,
         systemLife: Duration = .seconds(30),
         jitter: Double = 0,
         at now: MonotonicTime
     ) -> KnownAnswer {
         if let answer, answer.sentAt > new.sentAt { return new }
-        recordFailure(error, sentAt: new.sentAt, jitter: jitter, at: now)
+        if let error = new.providersFailure {
+            recordFailure(LookupFailure(error: error, sentAt: new.sentAt), jitter: jitter, at: now)
+        }
         let untilRetry = (failure?.retryAt ?? now) - new.sentAt
         let kept = new.living(min(untilRetry, systemLife))
         answer = now < kept.expiresAt ? kept : nil
@@ -152,24 +148,16 @@ struct CacheEntry: Sendable {
     }
 
     /// Records a failed lookup. The cached answer stays.
-    /// - Parameters:
-    ///   - skippedFallback: Whether the system resolver was not queried, because a stale answer could be served.
-    ///   - jitter: A number in 0...1.
-    mutating func recordFailure(
-        _ error: HTTPDNSResolver.Error,
-        sentAt: MonotonicTime,
-        skippedFallback: Bool = false,
-        jitter: Double = 0,
-        at now: MonotonicTime
-    ) {
-        if let answer, answer.sentAt > sentAt { return }
+    /// - Parameter jitter: A number in 0...1.
+    mutating func recordFailure(_ new: LookupFailure, jitter: Double = 0, at now: MonotonicTime) {
+        if let answer, answer.sentAt > new.sentAt { return }
         let count = (failure?.count ?? 0) + 1
         failure = AnswerFailure(
             count: count,
-            error: error,
+            error: new.error,
             failedAt: now,
             retryAt: now + Lifetimes.backoff(afterFailures: count, jitter: jitter),
-            skippedFallback: skippedFallback,
+            skippedFallback: new.skippedFallback,
             deniedAt: failure?.deniedAt
         )
     }

@@ -22,6 +22,8 @@ package struct KnownAnswer: Sendable {
     var refreshAt: MonotonicTime
     var canonicalName: HTTPDNSName?
     var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
+    /// The failure of all providers, when the system resolver has answered instead of them.
+    var providersFailure: HTTPDNSResolver.Error?
     /// The families that its source was queried for.
     var queriedFamilies: HTTPDNSAddress.Families = .both
     /// The queried families that failed: their previous addresses are not contradicted.

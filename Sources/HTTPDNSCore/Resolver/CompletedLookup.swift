@@ -5,27 +5,32 @@ internal import HTTPDNSPrimitives
 
 extension UpstreamLookup {
     /// Caches the result and frees the key in one step, then delivers it to all waiters.
-    func complete(_ result: LookupResult, _ lookupID: AnswerCache.Lookups.LookupID, isRefresh: Bool) {
+    func complete(
+        _ result: Result<KnownAnswer, LookupFailure>,
+        _ lookupID: AnswerCache.Lookups.LookupID,
+        isRefresh: Bool
+    ) {
         let now = clock.now()
         let chance = Lifetimes.chance(resolver.random)
         let jitter = (chance + 1) / 2
-        let holdsForAllClients = key.clientSubnet != nil && result.answer?.holdsForAllClients == true
         let current = resolver.live.current.resolving
         // The result of a lookup under older settings is kept as far as the present settings allow it.
         let kept = current.adopt(result, of: self)
         let result = kept ?? result
+        let found = try? result.get()
+        let holdsForAllClients = key.clientSubnet != nil && found?.holdsForAllClients == true
         let completed = resolver.cache.shard(for: key).state.withLock { state -> CompletedLookup? in
             guard let completion = state.lookups.complete(lookupID) else { return nil }
             var completed = CompletedLookup(lookup: self, waiters: completion.waiters)
             completed.isCurrent = completion.isCurrent && kept != nil
             guard completed.isCurrent, let known = state.known(key, by: current, at: now) else {
                 completed.isCurrent = false
-                completed.known = result.answer
+                completed.known = found
                 return completed
             }
             completed.before = known.answer
-            if case .answer(let answer) = result, !completesAnswer, let own = known.answer {
-                completed.isDoubted = CacheEntry(own).doubts(answer, at: now)
+            if let found, found.providersFailure == nil, !completesAnswer, let own = known.answer {
+                completed.isDoubted = CacheEntry(own).doubts(found, at: now)
             }
             if holdsForAllClients, !completed.isDoubted {
                 completed.before = nil
@@ -35,56 +40,47 @@ extension UpstreamLookup {
             completed.change = state.table.update(key, at: now, version: current.version) { entry in
                 switch result {
                 case _ where completesAnswer:
-                    completed.known = entry.complete(with: result.answer, at: now, chance: chance)
-                case .answer(let answer):
+                    completed.known = entry.complete(with: found, at: now, chance: chance)
+                case .success(let answer) where answer.providersFailure == nil:
                     completed.take(answer, into: &entry, jitter: jitter, at: now)
-                case .fallback(let answer, let error):
+                case .success(let answer):
                     completed.known = entry.installFallback(
                         answer,
-                        after: error,
                         systemLife: current.configuration.cache.systemTimeToLive,
                         jitter: jitter,
                         at: now
                     )
-                case .failure(let error, let sentAt, let skippedFallback):
-                    entry.recordFailure(
-                        error,
-                        sentAt: sentAt,
-                        skippedFallback: skippedFallback,
-                        jitter: jitter,
-                        at: now
-                    )
-                case .busy: break
+                case .failure(let failure):
+                    if !failure.wasBusy { entry.recordFailure(failure, jitter: jitter, at: now) }
                 }
             }
             return completed
         }
         guard var completed else { return }
-        if holdsForAllClients, completed.isCurrent, !completed.isDoubted, let answer = result.answer {
-            completed.keepForAllClients(answer, jitter: jitter, by: current, at: now)
+        if holdsForAllClients, completed.isCurrent, !completed.isDoubted, let found {
+            completed.keepForAllClients(found, jitter: jitter, by: current, at: now)
         }
-        let doubted = completed.doubt.map { LookupResult.failure($0, sentAt: result.sentAt, skippedFallback: false) }
+        let doubted = completed.doubt.map { Result<KnownAnswer, LookupFailure>.failure($0) }
         completed.end(with: doubted ?? result, isRefresh: isRefresh, at: now)
     }
 }
 
 extension ResolvingSettings {
     /// Returns the result of a lookup as these settings, which may be newer than its own, allow it.
-    fileprivate func adopt(_ result: LookupResult, of lookup: UpstreamLookup) -> LookupResult? {
+    fileprivate func adopt(
+        _ result: Result<KnownAnswer, LookupFailure>,
+        of lookup: UpstreamLookup
+    ) -> Result<KnownAnswer, LookupFailure>? {
         if lookup.settings === self { return result }
-        return switch result {
-        case .answer(let answer): adopt(answer, for: lookup.key).map { .answer($0) }
-        case .fallback(let answer, let error): adopt(answer, for: lookup.key).map { .fallback($0, error) }
         // A failure concerns the providers that were queried, and these may have changed.
-        case .failure, .busy: nil
-        }
+        return (try? result.get()).flatMap { adopt($0, for: lookup.key) }.map { .success($0) }
     }
 }
 
 /// A lookup whose result is cached: the remaining work after the lock is released.
 struct CompletedLookup {
     let lookup: UpstreamLookup
-    let waiters: [OneShot<Delivery>]
+    let waiters: [AnswerCache.Waiter]
     /// Whether the result may be cached.
     var isCurrent = false
     var change = AnswerTable.Change()
@@ -95,11 +91,11 @@ struct CompletedLookup {
     /// Whether the answer for the lookup's own key is doubted.
     var isDoubted = false
     /// The reason that a negative answer is not used, when it is doubted.
-    var doubt: HTTPDNSResolver.Error?
+    var doubt: LookupFailure?
 
     private var resolver: HTTPDNSResolver { lookup.resolver }
 
-    init(lookup: UpstreamLookup, waiters: [OneShot<Delivery>]) {
+    init(lookup: UpstreamLookup, waiters: [AnswerCache.Waiter]) {
         self.lookup = lookup
         self.waiters = waiters
     }
@@ -113,7 +109,7 @@ struct CompletedLookup {
     ) {
         known = nil
         if case .nothing(let error) = answer.content, entry.doubts(answer, at: now) {
-            doubt = entry.recordDenial(error, sentAt: answer.sentAt, jitter: jitter, at: now)
+            doubt = entry.recordDenial(LookupFailure(error: error, sentAt: answer.sentAt), jitter: jitter, at: now)
         } else {
             known = entry.install(answer, at: now)
         }
@@ -142,18 +138,16 @@ struct CompletedLookup {
 
     /// Counts and reports the result, and delivers it to the waiters: the answer as it was cached, which may have more addresses
     /// than the lookup returned.
-    fileprivate func end(with result: LookupResult, isRefresh: Bool, at now: MonotonicTime) {
+    fileprivate func end(with result: Result<KnownAnswer, LookupFailure>, isRefresh: Bool, at now: MonotonicTime) {
         resolver.lookupBudget.giveBack(1)
-        if case .answer = result, isCurrent { resolver.persistence.noteUnsaved() }
+        if case .success(let answer) = result, answer.providersFailure == nil, isCurrent {
+            resolver.persistence.noteUnsaved()
+        }
         report(result, isRefresh: isRefresh, at: now)
         // Before the waiters resume: the resolution tells them about that lookup.
         askForLateFamily(at: now)
-        let delivery: Delivery =
-            switch result {
-            case .failure(let error, _, _), .busy(let error, _): .failed(error)
-            case .answer(let answer), .fallback(let answer, _):
-                .answer(CachedAnswer(lookup.key, CacheEntry(known ?? answer)))
-            }
+        let delivery = result.map { CachedAnswer(lookup.key, CacheEntry(known ?? $0)) }
+            .mapError { WaitFailure.failed($0.error) }
         for waiter in waiters { waiter.deliver(delivery) }
     }
 
@@ -169,20 +163,27 @@ struct CompletedLookup {
 
 // The counters and events of the result.
 extension CompletedLookup {
-    private func report(_ result: LookupResult, isRefresh: Bool, at now: MonotonicTime) {
+    private func report(_ result: Result<KnownAnswer, LookupFailure>, isRefresh: Bool, at now: MonotonicTime) {
         let (counting, observation) = (resolver.counting, resolver.observation)
         if change.evictions > 0 {
             counting.count(.eviction, times: change.evictions)
             observation.tell(.evicted) { $0.count = change.evictions }
         }
-        if isRefresh { counting.count(result.error == nil ? .refreshSucceeded : .refreshFailed) }
-        var kind: HTTPDNSResolver.Event.Kind = result.error == nil ? .answered : .failed
-        if isRefresh { kind = result.error == nil ? .refreshed : .refreshFailed }
+        var sentAt: MonotonicTime
+        var error: HTTPDNSResolver.Error?
+        switch result {
+        case .success(let answer): sentAt = answer.sentAt
+        case .failure(let failure): (sentAt, error) = (failure.sentAt, failure.error)
+        }
+        if isRefresh { counting.count(error == nil ? .refreshSucceeded : .refreshFailed) }
+        var kind: HTTPDNSResolver.Event.Kind = error == nil ? .answered : .failed
+        if isRefresh { kind = error == nil ? .refreshed : .refreshFailed }
         observation.tell(kind) { event in
             describe(&event)
-            event.elapsed = now - result.sentAt
-            if let error = result.error { event.fill(with: error) }
-            if case .nothing(let error) = known?.content { event.fill(with: error) }
+            event.elapsed = now - sentAt
+            if case .nothing(let reason) = known?.content { error = reason }
+            event.code = error?.code.description
+            event.message = error?.message
         }
         guard let before, before.kind == .addresses, case .addresses(let addresses) = known?.content else { return }
         let previous = before.addresses
@@ -202,29 +203,5 @@ extension CompletedLookup {
         event.source = known.origin.source
         event.duration = known.life
         if case .addresses(let addresses) = known.content { event.addresses = addresses }
-    }
-}
-
-extension HTTPDNSResolver.Event {
-    fileprivate mutating func fill(with error: HTTPDNSResolver.Error) {
-        code = error.code.description
-        message = error.message
-    }
-}
-
-extension LookupResult {
-    /// The error of a lookup without an answer.
-    fileprivate var error: HTTPDNSResolver.Error? {
-        switch self {
-        case .failure(let error, _, _), .busy(let error, _): error
-        case .answer, .fallback: nil
-        }
-    }
-
-    fileprivate var sentAt: MonotonicTime {
-        switch self {
-        case .answer(let answer), .fallback(let answer, _): answer.sentAt
-        case .failure(_, let sentAt, _), .busy(_, let sentAt): sentAt
-        }
     }
 }

@@ -106,7 +106,7 @@ extension HTTPDNSResolver {
         await settings.pool.ask(poolAttempt, batch: Array(opened.keys)) { [self] host, outcome in
             guard let (lookup, lookupID) = opened[host] else { return }
             switch outcome {
-            case .answered(let answer): lookup.complete(.answer(lookup.known(answer)), lookupID, isRefresh: false)
+            case .answered(let answer): lookup.complete(.success(lookup.known(answer)), lookupID, isRefresh: false)
             case .denied(let denial): leaveBatch(lookup, lookupID, until: deadline, denial)
             case .left: leaveBatch(lookup, lookupID, until: deadline)
             }

@@ -211,7 +211,7 @@ public final class HTTPDNSResolver: Sendable {
                 return ended
             }
             lookupBudget.giveBack(count)
-            for waiter in waiters { waiter.deliver(.switchedOff) }
+            for waiter in waiters { waiter.deliver(.failure(.switchedOff)) }
             for task in work { task.cancel() }
         }
         let number = lookAheads.add(1, ordering: .relaxed).newValue
@@ -238,7 +238,7 @@ public final class HTTPDNSResolver: Sendable {
         live.close()
         for shard in cache.shards {
             let (_, waiters, work) = shard.state.withLock { $0.lookups.removeAll() }
-            for waiter in waiters { waiter.deliver(.shutDown) }
+            for waiter in waiters { waiter.deliver(.failure(.shutDown)) }
             for task in work { task.cancel() }
         }
         let settings = live.current.resolving
@@ -277,9 +277,9 @@ extension HTTPDNSResolver {
         guard case .lookFor(let lookup)? = try? decide(query, by: live.current) else { return nil }
         let key = lookup.key
         let shard = cache.shard(for: key)
-        let waiter = OneShot<Delivery>()
+        let waiter = AnswerCache.Waiter()
         if let entry = shard.state.withLock({ $0.lookups.joinCompletion(key, waiter) }) {
-            _ = await waiter.value(orOnCancel: .canceled)
+            _ = await waiter.value(orOnCancel: .failure(.canceled))
             leave(entry, key)
         }
         let now = fixed.timeSource.now()

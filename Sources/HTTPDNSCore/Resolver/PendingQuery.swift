@@ -34,7 +34,7 @@ struct PendingQuery: Sendable {
 
     /// A wait for a lookup.
     struct Wait {
-        let waiter: OneShot<Delivery>
+        let waiter: AnswerCache.Waiter
         let entry: AnswerCache.Lookups.WaiterEntry
         let upstream: UpstreamLookup
         let limit: Duration
@@ -65,7 +65,7 @@ struct PendingQuery: Sendable {
         }
         let mayAsk = upstream.mayAsk
         let shared = resolver.cache.answerForAllClients(key, by: settings, at: started)
-        let waiter = OneShot<Delivery>()
+        let waiter = AnswerCache.Waiter()
         // One lock for the whole step. Otherwise a lookup that completes in between would be started a second time.
         let found = resolver.cache.shard(for: key).state.withLock { state -> Found? in
             guard let known = state.known(key, by: settings, at: started) else { return nil }
@@ -105,9 +105,9 @@ struct PendingQuery: Sendable {
             upstream.start(place.entry.lookupID)
         }
         // A shutdown between the first check and the registration of the waiter would not find the waiter.
-        if resolver.live.isClosed { waiter.deliver(.shutDown) }
+        if resolver.live.isClosed { waiter.deliver(.failure(.shutDown)) }
         // The same holds for a turn of the kill switch since the decision.
-        if wasSwitchedOff { waiter.deliver(.switchedOff) }
+        if wasSwitchedOff { waiter.deliver(.failure(.switchedOff)) }
         var wait = Wait(
             waiter: waiter,
             entry: place.entry,
@@ -173,7 +173,7 @@ struct PendingQuery: Sendable {
     }
 
     /// Waits for a lookup.
-    func delivery(of wait: Wait) async -> Delivery {
+    func delivery(of wait: Wait) async -> Result<CachedAnswer, WaitFailure> {
         let timeSource = resolver.fixed.timeSource
         let timer = wait.end.map { end in
             CallWork.detached {
@@ -182,11 +182,11 @@ struct PendingQuery: Sendable {
                     querySystemNow(wait)
                 }
                 guard (try? await timeSource.sleep(until: end)) != nil else { return }
-                wait.waiter.deliver(.timedOut)
+                wait.waiter.deliver(.failure(.timedOut))
             }
         }
         defer { timer?.cancel() }
-        return await wait.waiter.value(orOnCancel: .canceled)
+        return await wait.waiter.value(orOnCancel: .failure(.canceled))
     }
 
     /// Makes a lookup query the system resolver in addition to its providers. A batched lookup gets its own query for that.
@@ -201,10 +201,10 @@ struct PendingQuery: Sendable {
     }
 
     /// Returns the end of the query for what was delivered.
-    func settle(_ delivery: Delivery, _ wait: Wait) -> End {
+    func settle(_ delivery: Result<CachedAnswer, WaitFailure>, _ wait: Wait) -> End {
         do throws(HTTPDNSResolver.Error) {
             switch delivery {
-            case .answer(let answer):
+            case .success(let answer):
                 let now = resolver.fixed.timeSource.now()
                 var resolution = try lookup.use(answer, at: now)
                 lookup.count(.awaited(fromSystem: resolution.source == .system, isStale: false), of: answer)
@@ -213,24 +213,24 @@ struct PendingQuery: Sendable {
                 resolution.isStale = false
                 resolution.elapsed = now - started
                 return resolved(resolution)
-            case .failed(let error):
+            case .failure(.failed(let error)):
                 if let resolution = try stale(wait) { return resolved(resolution) }
                 if error.code == .policyRefused { resolver.counting.count(.policyRefusal) }
                 return failed(lookup.seen(error))
-            case .timedOut:
+            case .failure(.timedOut):
                 // The lookup continues within its own limit. Otherwise an unresponsive first provider would use up the time of
                 // every caller with a short limit, and the healthy one behind it would never be queried.
                 resolver.leave(wait.entry, key, continues: true)
                 if let resolution = try stale(wait) { return resolved(resolution) }
                 return failed(timedOut(wait.limit))
-            case .canceled:
+            case .failure(.canceled):
                 resolver.leave(wait.entry, key)
                 return .failed(CancellationError())
-            case .switchedOff:
+            case .failure(.switchedOff):
                 // A query that is still on joins the lookup again.
                 resolver.leave(wait.entry, key, continues: !resolver.isSwitchedOff(query))
                 return .again(isCounted: true)
-            case .shutDown:
+            case .failure(.shutDown):
                 resolver.leave(wait.entry, key)
                 return failed(.shutDown(host: query.host.description))
             }

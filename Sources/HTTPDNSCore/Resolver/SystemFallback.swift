@@ -21,7 +21,7 @@ struct SystemFallback: Sendable {
         case providers(ProviderPool.Outcome)
         /// The providers' share of the time is over.
         case due
-        case system(LookupResult?)
+        case system(Result<KnownAnswer, LookupFailure>?)
     }
 
     let lookup: UpstreamLookup
@@ -42,7 +42,7 @@ struct SystemFallback: Sendable {
         var attempts: [HTTPDNSResolver.ProviderAttempt]?
         var isTimeout = false
         /// The system resolver's result, when it has no address.
-        var system: LookupResult?
+        var system: Result<KnownAnswer, LookupFailure>?
 
         func cancel() {
             asking?.task.cancel()
@@ -56,7 +56,7 @@ struct SystemFallback: Sendable {
     /// thread, and not when this task has its next turn.
     /// - Parameter hurry: Delivered by a caller whose limit is half over.
     /// - Returns: Nil when the task was canceled.
-    func run(_ hurry: OneShot<Void>) async -> LookupResult? {
+    func run(_ hurry: OneShot<Void>) async -> Result<KnownAnswer, LookupFailure>? {
         let asked = Lock<ProviderPool.Question?>(nil)
         return await withTaskCancellationHandler {
             await run(hurry, asked)
@@ -65,7 +65,9 @@ struct SystemFallback: Sendable {
         }
     }
 
-    private func run(_ hurry: OneShot<Void>, _ asked: borrowing Lock<ProviderPool.Question?>) async -> LookupResult? {
+    private func run(_ hurry: OneShot<Void>, _ asked: borrowing Lock<ProviderPool.Question?>) async -> Result<
+        KnownAnswer, LookupFailure
+    >? {
         let (events, feed) = AsyncStream<Event>.makeStream()
         // Its only waiter is the task below, which must not be left waiting.
         defer { hurry.deliver(()) }
@@ -111,7 +113,7 @@ struct SystemFallback: Sendable {
                 progress.cancel()
                 return nil
             case .system(let result?):
-                if case .answer(let answer) = result, case .addresses = answer.content {
+                if case .success(let answer) = result, case .addresses = answer.content {
                     if let asking = progress.asking { pool.settle(asking.question) }
                     let attempts = progress.attempts
                     return lookup.fallBack(
@@ -166,19 +168,21 @@ struct SystemFallback: Sendable {
     /// The system's own expired answer is worth no more than a new one.
     private var mustSkipFallback: Bool { lookup.hasAnswer(of: .provider, at: clock.now()) }
 
-    private func skippedFallback(_ attempts: [HTTPDNSResolver.ProviderAttempt]) -> LookupResult {
-        .failure(.allFailed(lookup, attempts), sentAt: started, skippedFallback: true)
+    private func skippedFallback(
+        _ attempts: [HTTPDNSResolver.ProviderAttempt]
+    ) -> Result<KnownAnswer, LookupFailure> {
+        .failure(LookupFailure(error: .allFailed(lookup, attempts), sentAt: started, skippedFallback: true))
     }
 
     /// Providers and system resolver have failed.
-    private func failure(_ progress: Progress) -> LookupResult? {
+    private func failure(_ progress: Progress) -> Result<KnownAnswer, LookupFailure>? {
         let attempts = progress.attempts ?? []
         switch progress.system {
-        case .answer(let answer): return lookup.fallBack(to: answer, attempts)
-        case .failure(let error, let sentAt, _):
-            return .failure(error.after(attempts, lookup), sentAt: sentAt, skippedFallback: false)
-        case .busy(let error, let sentAt): return .busy(error.after(attempts, lookup), sentAt: sentAt)
-        case .fallback, nil: return nil
+        case .success(let answer): return lookup.fallBack(to: answer, attempts)
+        case .failure(var failure):
+            failure.error = failure.error.after(attempts, lookup)
+            return .failure(failure)
+        case nil: return nil
         }
     }
 }
@@ -186,7 +190,7 @@ struct SystemFallback: Sendable {
 extension UpstreamLookup {
     /// Queries the system resolver.
     /// - Returns: A definite answer or a failure; nil when the lookup was canceled.
-    func querySystem(until deadline: MonotonicTime) async -> LookupResult? {
+    func querySystem(until deadline: MonotonicTime) async -> Result<KnownAnswer, LookupFailure>? {
         let sentAt = clock.now()
         let limit = deadline - sentAt
         guard limit > .zero else { return systemFailure("no time left", sentAt: sentAt) }
@@ -213,10 +217,7 @@ extension UpstreamLookup {
             case .timedOut: return systemFailure("no answer", isTimeout: true, sentAt: sentAt)
             case .canceled: return nil
             case .failed: return systemFailure(error.message, sentAt: sentAt)
-            case .overloaded:
-                let failure = systemFailure(error.message, sentAt: sentAt)
-                guard case .failure(let error, let sentAt, _) = failure else { return failure }
-                return .busy(error, sentAt: sentAt)
+            case .overloaded: return systemFailure(error.message, wasBusy: true, sentAt: sentAt)
             }
         }
         var answer = KnownAnswer(
@@ -229,15 +230,16 @@ extension UpstreamLookup {
         case .addresses: answer.refreshAt = resolver.refreshMoment(of: answer)
         case .nothing: answer = answer.living(Lifetimes.negativeWithoutSOA)
         }
-        return .answer(answer)
+        return .success(answer)
     }
 
     private func systemFailure(
         _ message: String,
         refusal: AddressRefusal.Summary? = nil,
         isTimeout: Bool = false,
+        wasBusy: Bool = false,
         sentAt: MonotonicTime
-    ) -> LookupResult {
+    ) -> Result<KnownAnswer, LookupFailure> {
         resolver.counting.count(.systemFailure)
         var attempt = HTTPDNSResolver.ProviderAttempt(
             provider: HTTPDNSResolver.ProviderAttempt.systemName,
@@ -249,7 +251,7 @@ extension UpstreamLookup {
             isTimeout
             ? .timedOut(host: host, limit: settings.configuration.timeLimit, attempts: [attempt])
             : .allFailed(self, [attempt])
-        return .failure(error, sentAt: sentAt, skippedFallback: false)
+        return .failure(LookupFailure(error: error, sentAt: sentAt, wasBusy: wasBusy))
     }
 }
 

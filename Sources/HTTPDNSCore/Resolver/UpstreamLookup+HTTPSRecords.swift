@@ -8,9 +8,9 @@ extension UpstreamLookup {
     func followHTTPSRecords(
         of first: ProviderPool.Answer,
         _ poolAttempt: ProviderPool.PoolAttempt
-    ) async -> LookupResult {
+    ) async -> Result<KnownAnswer, LookupFailure> {
         let plain = known(first)
-        guard first.answer.httpsRecords != nil else { return .answer(plain) }
+        guard first.answer.httpsRecords != nil else { return .success(plain) }
         var chance = Chance(random: resolver.random)
         var selection = HTTPSRecordSelection(host: host, families: queried)
         var actions = selection.received(first.answer, about: host, using: &chance)
@@ -20,7 +20,7 @@ extension UpstreamLookup {
                 switch action {
                 case .done(.plain(.failed(let error))): return withoutHTTPSRecords(plain, error)
                 case .done(let choice): return judged(merge(choice, into: plain))
-                case .failed(let reason): return .answer(unavailable(reason, plain))
+                case .failed(let reason): return .success(unavailable(reason, plain))
                 case .ask(let host, let families, let httpsRecords):
                     var question = poolAttempt
                     question.query.host = host
@@ -53,15 +53,15 @@ extension UpstreamLookup {
 
     /// Returns an answer as the result of a lookup: as a failure of its provider when the address policy refuses the
     /// addresses that the HTTPS records led to, and the name's own.
-    private func judged(_ answer: KnownAnswer) -> LookupResult {
-        guard case .addresses(let own) = answer.content else { return .answer(answer) }
+    private func judged(_ answer: KnownAnswer) -> Result<KnownAnswer, LookupFailure> {
+        guard case .addresses(let own) = answer.content else { return .success(answer) }
         let refusal = screen.refusal(
             of: own + (answer.httpsRecords?.endpoints.map(\.address) ?? []),
             from: answer.origin.source,
             providerScope: answer.origin.providerScope,
             provider: answer.origin.provider
         )
-        guard let refusal else { return .answer(answer) }
+        guard let refusal else { return .success(answer) }
         return failure(refusal.message, refusal: refusal, of: answer)
     }
 
@@ -70,7 +70,7 @@ extension UpstreamLookup {
         _ message: String,
         refusal: AddressRefusal.Summary? = nil,
         of answer: KnownAnswer
-    ) -> LookupResult {
+    ) -> Result<KnownAnswer, LookupFailure> {
         var attempt = HTTPDNSResolver.ProviderAttempt(
             provider: answer.origin.provider ?? HTTPDNSResolver.ProviderAttempt.systemName,
             failure: message,
@@ -78,9 +78,7 @@ extension UpstreamLookup {
         )
         attempt.refusal = refusal
         return .failure(
-            .allFailed(self, answer.failedAttempts + [attempt]),
-            sentAt: answer.sentAt,
-            skippedFallback: false
+            LookupFailure(error: .allFailed(self, answer.failedAttempts + [attempt]), sentAt: answer.sentAt)
         )
     }
 
@@ -96,7 +94,9 @@ extension UpstreamLookup {
     /// Returns the name's own addresses, when its HTTPS records could not be queried.
     ///
     /// Without addresses the result is indefinite: only the HTTPS records may lead to an address.
-    private func withoutHTTPSRecords(_ plain: KnownAnswer, _ error: HTTPDNSProviderError) -> LookupResult {
+    private func withoutHTTPSRecords(_ plain: KnownAnswer, _ error: HTTPDNSProviderError) -> Result<
+        KnownAnswer, LookupFailure
+    > {
         guard case .addresses = plain.content else {
             return failure("HTTPS records: \(error.message)", of: plain)
         }

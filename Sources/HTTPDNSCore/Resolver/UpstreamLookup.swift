@@ -97,7 +97,7 @@ extension UpstreamLookup {
         _ hurry: OneShot<Void>,
         until end: MonotonicTime?,
         _ denial: ProviderPool.Answer?
-    ) async -> LookupResult? {
+    ) async -> Result<KnownAnswer, LookupFailure>? {
         var spared = self
         if !completesAnswer, route?.usesHTTPSRecords != true,
             let details = shard.state.withLock({ $0.table.find(key)?.header.details }),
@@ -110,7 +110,7 @@ extension UpstreamLookup {
         }
         let end = end ?? clock.now() + limit
         let result = await spared.querySources(hurry, until: end, denial)
-        guard case .answer(let answer)? = result, case .nothing = answer.content else { return result }
+        guard case .success(let answer)? = result, case .nothing = answer.content else { return result }
         return await querySources(OneShot<Void>(), until: end, nil)
     }
 
@@ -120,7 +120,7 @@ extension UpstreamLookup {
         _ hurry: OneShot<Void>,
         until end: MonotonicTime?,
         _ denial: ProviderPool.Answer?
-    ) async -> LookupResult? {
+    ) async -> Result<KnownAnswer, LookupFailure>? {
         let started = clock.now()
         let deadline = end ?? started + limit
         guard systemOnlyReason == nil, let route,
@@ -152,11 +152,11 @@ extension UpstreamLookup {
             }
         }
         let error = failure(attempts, isTimeout: isTimeout && clock.now() >= deadline)
+        var failure = LookupFailure(error: error, sentAt: started)
         // No query was sent, and no stale answer is served: the next query must not wait once the setting is corrected.
-        if !attempts.isEmpty, attempts.allSatisfy(\.isLocal), !hasAnswer(of: nil, at: clock.now()) {
-            return .busy(error, sentAt: started)
-        }
-        return .failure(error, sentAt: started, skippedFallback: false)
+        failure.wasBusy =
+            !attempts.isEmpty && attempts.allSatisfy(\.isLocal) && !hasAnswer(of: nil, at: clock.now())
+        return .failure(failure)
     }
 
     /// Returns the share of the time for a system resolver that may still be needed: the same as for one provider.
@@ -207,20 +207,25 @@ extension UpstreamLookup {
     ///
     /// Its answer is cached no longer than until the providers may be queried again. Its "no such name" is not used: the
     /// providers, which are more reliable, gave no answer.
-    func fallBack(to answer: KnownAnswer, _ attempts: [HTTPDNSResolver.ProviderAttempt]) -> LookupResult {
+    func fallBack(
+        to answer: KnownAnswer,
+        _ attempts: [HTTPDNSResolver.ProviderAttempt]
+    ) -> Result<KnownAnswer, LookupFailure> {
         var answer = answer
         answer.failedAttempts = attempts
         switch answer.content {
         case .addresses:
             let life = clock.now() - answer.sentAt + Lifetimes.backoff(afterFailures: 1)
-            return .fallback(answer.living(min(life, answer.life)), .allFailed(self, attempts))
+            answer = answer.living(min(life, answer.life))
+            answer.providersFailure = .allFailed(self, attempts)
+            return .success(answer)
         case .nothing(let error):
             let system = HTTPDNSResolver.ProviderAttempt(
                 provider: HTTPDNSResolver.ProviderAttempt.systemName,
                 failure: error.code == .nameNotFound ? "does not know the name" : "no addresses",
                 elapsed: clock.now() - answer.sentAt
             )
-            return .failure(.allFailed(self, attempts + [system]), sentAt: answer.sentAt, skippedFallback: false)
+            return .failure(LookupFailure(error: .allFailed(self, attempts + [system]), sentAt: answer.sentAt))
         }
     }
 
@@ -327,7 +332,7 @@ extension UpstreamLookup {
     /// - Parameter suffices: Whether a cached answer will do.
     /// - Returns: That answer, or the one of the lookup; nil when there is none.
     func answer(unless suffices: (CachedAnswer, MonotonicTime) -> Bool) async -> CachedAnswer? {
-        let waiter = OneShot<Delivery>()
+        let waiter = AnswerCache.Waiter()
         let now = clock.now()
         let (cached, place): (CachedAnswer?, (entry: AnswerCache.Lookups.WaiterEntry, starts: Bool)?) =
             shard.state.withLock { state in
@@ -347,25 +352,21 @@ extension UpstreamLookup {
             }
         guard let place else { return cached }
         if place.starts { start(place.entry.lookupID) }
-        if resolver.live.isClosed { waiter.deliver(.shutDown) }
+        if resolver.live.isClosed { waiter.deliver(.failure(.shutDown)) }
         // A lookup always ends within the resolver's limit.
-        guard case .answer(let answer) = await waiter.value() else { return nil }
-        return answer
+        return try? await waiter.value().get()
     }
 }
 
-/// The result of a lookup.
-enum LookupResult: Sendable {
-    /// A definite answer.
-    case answer(KnownAnswer)
-    /// The system resolver's answer, after all providers failed with the given error.
-    case fallback(KnownAnswer, HTTPDNSResolver.Error)
-    /// No source had a definite answer. `skippedFallback` means that the system resolver was not queried, because a
-    /// stale answer is served.
-    case failure(HTTPDNSResolver.Error, sentAt: MonotonicTime, skippedFallback: Bool)
-    /// No query was sent, because there was no thread for the lookup or no provider could send one. Nothing is known about the
-    /// name, and nothing is cached.
-    case busy(HTTPDNSResolver.Error, sentAt: MonotonicTime)
+/// The failure of a lookup: no source had a definite answer.
+struct LookupFailure: Error {
+    var error: HTTPDNSResolver.Error
+    var sentAt: MonotonicTime
+    /// Whether the system resolver was not queried, because a stale answer is served.
+    var skippedFallback = false
+    /// Whether no query was sent, because there was no thread for the lookup or no provider could send one. Nothing is known about
+    /// the name, and nothing is cached.
+    var wasBusy = false
 }
 
 /// The task of a lookup.
@@ -376,16 +377,6 @@ struct LookupTask: Sendable {
     let demand: LookupDemand?
 
     func cancel() { task.cancel() }
-}
-
-extension LookupResult {
-    /// The answer, if there is one.
-    var answer: KnownAnswer? {
-        switch self {
-        case .answer(let answer), .fallback(let answer, _): answer
-        case .failure, .busy: nil
-        }
-    }
 }
 
 /// The number of lookups that may still be started, over all shards.
@@ -405,9 +396,8 @@ final class LookupBudget: Sendable {
     func giveBack(_ count: Int) { left.add(count, ordering: .relaxed) }
 }
 
-/// The result that a waiter of a lookup receives.
-enum Delivery: Sendable {
-    case answer(CachedAnswer)
+/// The reason that a waiter of a lookup receives no answer.
+enum WaitFailure: Error {
     case failed(HTTPDNSResolver.Error)
     case timedOut
     case canceled

@@ -82,7 +82,7 @@ struct AnswerTableTests {
         try put(0, into: &table)
         _ = table.update(try key(1), at: now) {
             let error = HTTPDNSResolver.Error(code: .providersFailed, host: "n1.test", message: "failed")
-            $0.recordFailure(error, sentAt: now, at: now - .seconds(100))
+            $0.recordFailure(LookupFailure(error: error, sentAt: now), at: now - .seconds(100))
         }
         try put(2, into: &table)
         for place in 0..<3 { _ = table.find(try key(place)) }

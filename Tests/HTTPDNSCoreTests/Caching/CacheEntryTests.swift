@@ -16,6 +16,17 @@ struct CacheEntryTests {
 
     private let failure = HTTPDNSResolver.Error(code: .providersFailed, host: "a.test", message: "failed")
 
+    private func failed(at seconds: Int64, skippedFallback: Bool = false) -> LookupFailure {
+        LookupFailure(error: failure, sentAt: at(seconds), skippedFallback: skippedFallback)
+    }
+
+    /// The system resolver's answer instead of the providers'.
+    private func fallback(_ last: UInt8, sentAt: Int64, life: Duration) -> KnownAnswer {
+        var answer = answer(last, sentAt: sentAt, life: life)
+        answer.providersFailure = failure
+        return answer
+    }
+
     private func fresh(_ entry: CacheEntry, at seconds: Int64) -> UInt8? {
         guard case .fresh(let answer)? = packed(entry)?.find(at: at(seconds)) else { return nil }
         return answer.address(at: 0).bytes.last
@@ -33,9 +44,9 @@ struct CacheEntryTests {
     func failureKeepsAnswer() {
         var entry = CacheEntry()
         entry.install(answer(1, sentAt: 0, life: .seconds(10)), at: at(0))
-        entry.recordFailure(failure, sentAt: at(9), at: at(9))
+        entry.recordFailure(failed(at: 9), at: at(9))
         #expect(fresh(entry, at: 9) == 1)
-        entry.recordFailure(failure, sentAt: at(10), at: at(10))
+        entry.recordFailure(failed(at: 10), at: at(10))
         guard case .backingOff(let failure)? = packed(entry)?.find(at: at(11)) else {
             Issue.record("no backing off")
             return
@@ -50,7 +61,7 @@ struct CacheEntryTests {
         var moments: Set<MonotonicTime> = []
         for jitter in stride(from: 0.0, through: 1, by: 0.05) {
             var entry = CacheEntry()
-            for _ in 0..<3 { entry.recordFailure(failure, sentAt: at(0), jitter: jitter, at: at(0)) }
+            for _ in 0..<3 { entry.recordFailure(failed(at: 0), jitter: jitter, at: at(0)) }
             guard let retryAt = entry.failure?.retryAt else { continue }
             #expect(at(4) <= retryAt && retryAt < at(5))
             moments.insert(retryAt)
@@ -77,9 +88,9 @@ struct CacheEntryTests {
         #expect(fresh(entry, at: 9) == 2)
         entry.install(answer(1, sentAt: 1, life: .zero), at: at(9))
         #expect(fresh(entry, at: 9) == 2)
-        _ = entry.installFallback(answer(3, sentAt: 4, life: .seconds(9)), after: failure, at: at(9))
+        _ = entry.installFallback(fallback(3, sentAt: 4, life: .seconds(9)), at: at(9))
         #expect(fresh(entry, at: 9) == 2)
-        entry.recordFailure(failure, sentAt: at(4), at: at(64))
+        entry.recordFailure(failed(at: 4), at: at(64))
         #expect(isSpent(entry, at: 65))
     }
 
@@ -160,11 +171,11 @@ struct CacheEntryTests {
             }
         }
         #expect([0, 9, 10, 69, 70].map(state) == ["fresh", "fresh", "stale", "stale", "nothing"])
-        entry.recordFailure(failure, sentAt: at(12), at: at(12))
+        entry.recordFailure(failed(at: 12), at: at(12))
         #expect([9, 12, 13, 69].map(state) == ["fresh", "stale, not asked", "stale", "stale"])
-        entry.recordFailure(failure, sentAt: at(69), at: at(69))
+        entry.recordFailure(failed(at: 69), at: at(69))
         #expect([69, 70, 71].map(state) == ["stale, not asked", "backing off", "nothing"])
-        entry.recordFailure(failure, sentAt: at(69), skippedFallback: true, at: at(69))
+        entry.recordFailure(failed(at: 69, skippedFallback: true), at: at(69))
         #expect([69, 70].map(state) == ["stale, not asked", "nothing"])
     }
 
@@ -191,17 +202,13 @@ struct CacheEntryTests {
     func fallback() {
         var entry = CacheEntry()
         for (sentAt, expected) in [(Int64(0), Int64(1)), (1, 2), (3, 4), (7, 8), (15, 16), (31, 30)] {
-            let kept = entry.installFallback(
-                answer(9, sentAt: sentAt, life: .seconds(30)),
-                after: failure,
-                at: at(sentAt)
-            )
+            let kept = entry.installFallback(fallback(9, sentAt: sentAt, life: .seconds(30)), at: at(sentAt))
             #expect(kept.life == .seconds(expected))
             #expect(fresh(entry, at: sentAt + expected - 1) == 9)
             #expect(isSpent(entry, at: sentAt + expected))
         }
         entry.install(answer(1, sentAt: 100, life: .seconds(1)), at: at(100))
-        entry.recordFailure(failure, sentAt: at(200), at: at(200))
+        entry.recordFailure(failed(at: 200), at: at(200))
         #expect(isSpent(entry, at: 201))
     }
 }
