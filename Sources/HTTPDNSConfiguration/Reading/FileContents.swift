@@ -128,14 +128,8 @@ enum FileContents {
             case EISDIR: "name the file inside it"
             default: nil
             }
-        return HTTPDNSConfigurationFileError(path, "the configuration file cannot be read: \(reason(code))", hint: hint)
-    }
-
-    /// Returns the system's text for an error number.
-    static func reason(_ code: Int32) -> String {
-        var text = [CChar](repeating: 0, count: 256)
-        guard strerror_r(code, &text, text.count) == 0 else { return "error \(code)" }
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let message = "the configuration file cannot be read: \(systemErrorText(code))"
+        return HTTPDNSConfigurationFileError(path, message, hint: hint)
     }
 
     /// Returns the index of the first sequence that RFC 3629 does not allow, or of a NUL, which no text contains.
@@ -179,7 +173,7 @@ enum FilePath {
     static func whyUnreadable(_ path: String) -> String? {
         var status = stat()
         guard !path.utf8.contains(0) else { return "the path holds a NUL" }
-        guard stat(path, &status) == 0, access(path, R_OK) == 0 else { return FileContents.reason(errno) }
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else { return systemErrorText(errno) }
         return status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
     }
 

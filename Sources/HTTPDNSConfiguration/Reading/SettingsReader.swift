@@ -35,9 +35,10 @@ struct SettingsReader {
 
     private mutating func readTop(_ root: ConfigurationNode) -> FileSettings {
         var settings = FileSettings()
+        let table = KeyTable(FileSettings.topName, FileSettings.settings)
         guard case .mapping(let entries) = root.content else {
             mistakes.add(
-                "the file holds \(root.found), not keys with values; allowed: \(KeyTable.top.keys.joined(separator: ", "))",
+                "the file holds \(root.found), not keys with values; allowed: \(table.keys.joined(separator: ", "))",
                 at: root.position,
                 hint: root.text?.hasPrefix("version:") == true
                     ? "put a space behind the colon" : "begin with: version: 1"
@@ -49,7 +50,9 @@ struct SettingsReader {
         if case .mapping(let providers)? = entries.first(where: { $0.key.text == "providers" })?.value.content {
             self.providers = providers.compactMap(\.key.text)
         }
-        read(FileSettings.settings, of: root, path: "", name: KeyTable.top.name, into: &settings)
+        if var fields = fields(of: root, table, path: "") {
+            read(FileSettings.settings, &fields, path: "", into: &settings)
+        }
         return settings
     }
 
@@ -72,46 +75,80 @@ struct SettingsReader {
     }
 }
 
-// MARK: - Parts that all sections are made of
+// MARK: - Sections
 
 extension SettingsReader {
     /// The values of a section with fixed keys.
     struct Fields {
-        var values: [String: ConfigurationNode] = [:]
+        /// The position of errors about missing keys.
+        var position: Position
+        fileprivate(set) var values: [String: ConfigurationNode] = [:]
         /// The declared settings with mistakes.
-        var bad: Set<String> = []
+        fileprivate(set) var bad: Set<String> = []
         subscript(key: String) -> ConfigurationNode? { values[key] }
+    }
+
+    /// Reads settings of a section, those whose form depends on others last.
+    /// - Returns: Whether all required ones were there, and none was wrong that the others depend on.
+    @discardableResult
+    mutating func read<Root>(
+        _ settings: some Collection<Setting<Root>>,
+        _ fields: inout Fields,
+        path: String,
+        into root: inout Root
+    ) -> Bool {
+        var isComplete = true
+        for setting in settings.filter({ !$0.isDependent }) + settings.filter(\.isDependent) {
+            guard let node = fields[setting.key] else {
+                guard let requirement = setting.requirement else { continue }
+                missing(setting.key, path, at: fields.position, hint: requirement.hint)
+                if requirement.end != .none { return false }
+                isComplete = false
+                continue
+            }
+            let before = mistakes.count
+            setting.read(&self, node, path.isEmpty ? setting.key : "\(path).\(setting.key)", &root)
+            guard mistakes.count > before else { continue }
+            fields.bad.insert(setting.key)
+            if setting.requirement?.end == .missingOrWrong { return false }
+        }
+        return isComplete
     }
 
     /// Returns the fields of a mapping; nil when the node is none. Unknown keys are mistakes, with the most similar key as a
     /// hint.
-    mutating func fields(of node: ConfigurationNode, _ table: KeyTable, path: String) -> Fields? {
-        var fields = Fields()
+    /// - Parameter hint: The correction of a node that is no mapping.
+    mutating func fields(
+        of node: ConfigurationNode,
+        _ table: KeyTable,
+        path: String,
+        hint: String? = nil
+    ) -> Fields? {
+        var fields = Fields(position: node.position)
         if node.isEmpty { return fields }
-        guard let entries = entries(of: node, path: path, "the keys \(table.keys.joined(separator: ", "))") else {
-            return nil
-        }
+        guard let entries = entries(of: node, path: path, table.allowed, hint: hint) else { return nil }
         var lines: [String: Position] = [:]
-        for (key, entry) in entries {
-            if let first = lines[key] {
+        for entry in entries {
+            if let first = lines[entry.name] {
                 mistakes.add(
-                    "\(quoted(key)) is written twice: it is on line \(first.line) already",
+                    "\(quoted(entry.name)) is written twice: it is on line \(first.line) already",
                     at: entry.key.position,
                     hint: "keep one of them"
                 )
                 continue
             }
-            lines[key] = entry.key.position
-            if table.keys.contains(key) {
-                fields.values[key] = entry.value
+            lines[entry.name] = entry.key.position
+            if table.keys.contains(entry.name) {
+                fields.values[entry.name] = entry.value
             } else {
-                noteUnknown(key, entry, table)
+                noteUnknown(entry, table)
             }
         }
         return fields
     }
 
-    private mutating func noteUnknown(_ key: String, _ entry: ConfigurationNode.Entry, _ table: KeyTable) {
+    private mutating func noteUnknown(_ entry: NamedEntry, _ table: KeyTable) {
+        let key = entry.name
         let allowed = table.keys.joined(separator: ", ")
         if table.later.contains(key) {
             mistakes.add(
@@ -126,7 +163,7 @@ extension SettingsReader {
             hint = "merge keys are not supported: write the keys out"
         } else if entry.value.isEmpty, let colon = key.firstIndex(of: ":"), table.keys.contains(String(key[..<colon])) {
             hint = "put a space behind the colon: \(key[..<colon]): \(key[key.index(after: colon)...])"
-        } else if table.name == KeyTable.top.name, key.contains(".") || key.contains("*") {
+        } else if table.name == FileSettings.topName, key.contains(".") || key.contains("*") {
             hint = "a name belongs below mappings: or routes:, indented"
         } else if let home = KeyTable.all.first(where: { $0.keys.contains(key) }) {
             hint = "it is a key of \(home.name)"
@@ -140,26 +177,85 @@ extension SettingsReader {
         )
     }
 
+    /// Adds the mistake of a key that is required.
+    mutating func missing(_ key: String, _ path: String, at position: Position, hint: String) {
+        mistakes.add("\(path): the key \"\(key)\" is missing", at: position, hint: hint)
+    }
+}
+
+// MARK: - Mappings, lists and values
+
+extension SettingsReader {
+    /// An entry of a mapping.
+    struct NamedEntry {
+        /// The path of the mapping.
+        let path: String
+        let name: String
+        let key: ConfigurationNode
+        let value: ConfigurationNode
+        /// The path of the entry in errors.
+        var place: String { "\(path)[\(quoted(name))]" }
+    }
+
     /// Returns the entries of a mapping with their keys as text; nil when the node is no mapping.
     mutating func entries(
         of node: ConfigurationNode,
         path: String,
-        _ allowed: String
-    ) -> [(key: String, entry: ConfigurationNode.Entry)]? {
+        _ allowed: String,
+        hint: String? = nil
+    ) -> [NamedEntry]? {
+        let place = path.isEmpty ? "" : "\(path): "
         guard case .mapping(let entries) = node.content else {
-            let place = path.isEmpty ? "" : "\(path): "
-            mistakes.add("\(place)found \(node.found); allowed: a mapping with \(allowed)", at: node.position)
+            mistakes.add(
+                "\(place)found \(node.found); allowed: a mapping with \(allowed)",
+                at: node.position,
+                hint: hint
+            )
             return nil
         }
         return entries.compactMap { entry in
-            if let key = entry.key.text { return (key, entry) }
+            if let name = entry.key.text {
+                return NamedEntry(path: path, name: name, key: entry.key, value: entry.value)
+            }
             mistakes.add(
-                "\(path.isEmpty ? "" : "\(path): ")found \(entry.key.found) as a key; allowed: text",
+                "\(place)found \(entry.key.found) as a key; allowed: text",
                 at: entry.key.position,
                 hint: "put a key that begins with [ or { in quotes, such as \"[2001:db8::7]:8443\""
             )
             return nil
         }
+    }
+
+    /// Adds a mistake when an earlier entry has the same key.
+    /// - Returns: Whether there is none.
+    mutating func isFirst<Key: Hashable>(_ key: Key, _ entry: NamedEntry, in lines: inout [Key: Position]) -> Bool {
+        guard let first = lines[key] else {
+            lines[key] = entry.key.position
+            return true
+        }
+        mistakes.add(
+            "\(entry.place) is the same name as on line \(first.line): \(key)",
+            at: entry.key.position,
+            hint: "keep one of them"
+        )
+        return false
+    }
+
+    /// Returns the name or suffix that is the key of an entry.
+    /// - Parameter ofAll: The key for settings of all hosts.
+    mutating func pattern(_ entry: NamedEntry, ofAll: String) -> HTTPDNSRoute.Pattern? {
+        do throws(HTTPDNSName.Error) {
+            let pattern = try HTTPDNSRoute.Pattern(entry.name)
+            if pattern != .any { return pattern }
+            mistakes.add(
+                "\(entry.place): \"*\" stands for all hosts; allowed: a name or *.suffix",
+                at: entry.key.position,
+                hint: "what holds for all hosts belongs to \(ofAll)"
+            )
+        } catch {
+            mistakes.add("\(entry.place): \(error)", at: entry.key.position)
+        }
+        return nil
     }
 
     /// Returns the elements of a list, or a single value as a list of one; nil when there is none.
@@ -194,9 +290,9 @@ extension SettingsReader {
         }
     }
 
-    /// Adds the mistake of a key that is required.
-    mutating func missing(_ key: String, _ path: String, at position: Position, hint: String) {
-        mistakes.add("\(path): the key \"\(key)\" is missing", at: position, hint: hint)
+    /// Reads a single value; nil without it, and after a mistake.
+    mutating func read<Value>(_ form: SettingForm<Value>, of node: ConfigurationNode?, path: String) -> Value? {
+        node.flatMap { form.read(&self, $0, path, nil) }
     }
 
     /// Returns the prefix of an error about the value of a key.

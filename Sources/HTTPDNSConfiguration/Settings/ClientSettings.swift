@@ -14,7 +14,8 @@ extension HTTPDNSClient.Configuration {
             .means("The PEM file of the only authorities trusted for origins."),
         .init("trust", \.trust, .trust)
             .means("The client certificate, key pins, TLS versions, cipher suites and curves."),
-        .own("trust_by_host", "Trust settings for single hosts. Keys that are left out have the values of `trust`."),
+        .own("trust_by_host", entries: [HTTPDNSTrust.hostFacts])
+            .means("Trust settings for single hosts. Keys that are left out have the values of `trust`."),
         .init("connections", \.connections, section: Connections.settings)
             .means("The number, the life and the selection of connections."),
         .init(
@@ -30,18 +31,16 @@ extension HTTPDNSClient.Configuration {
             .means("The maximum size of a response body after decoding."),
         .init("bandwidth", \.bandwidth, section: HTTPDNSClient.Bandwidth.settings)
             .means("The maximum rates of all bodies together."),
-        .own("headers", "Header fields for requests without a field of the same name. Write no secrets here.") {
-            $3.headers.fields = $0.readHeaders($1, path: $2)
-        },
-        .own("headers_by_host", "Header fields for a name or `*.suffix`. They replace fields of `headers`.") {
-            $3.headers.byHost = $0.readHeadersByHost($1, path: $2)
-        },
-        .own("credentials", "The credentials for origins.") { $3.credentials = $0.readCredentials($1, path: $2) },
+        .init("headers", \.headers.fields, .headers)
+            .means("Header fields for requests without a field of the same name. Write no secrets here."),
+        .init("headers_by_host", \.headers.byHost, .headersByHost)
+            .means("Header fields for a name or `*.suffix`. They replace fields of `headers`."),
+        .init("credentials", \.credentials, .credentials).means("The credentials for origins."),
         .init("allows_cleartext_credentials", \.options.allowsCleartextCredentials, .truth)
             .means("Whether credentials may be sent over http, except to this machine, where it is always allowed."),
         .init("redirects", \.options.redirects, section: HTTPDNSClient.RedirectPolicy.settings)
             .means("The redirects that are followed."),
-        .init("retries", \.retrySettings, .section(RetrySettings.settings, start: RetrySettings()))
+        .init("retries", \.retrySettings, .section(RetrySettings.settings) { _ in RetrySettings() })
             .means("The retries of failed requests."),
         .init("merges_identical_reads", \.options.mergesIdenticalReads, .truth)
             .means("Whether calls with identical GET or HEAD requests in flight share one request."),
@@ -89,16 +88,14 @@ extension HTTPDNSClient.Configuration {
 }
 
 extension SettingForm<HTTPDNSClient.Configuration> {
-    static let client = SettingForm(Value.settings, of: { Value() }) { reader, node, path, old in
-        var client = old ?? Value()
-        guard let fields = reader.read(Value.settings, of: node, path: path, into: &client) else { return nil }
+    static let client = section(Value.settings, start: { $0 ?? Value() }) { reader, client, fields, path in
         var origin = TrustOrigin()
         origin.authorities = fields["ca_file"].map { reader.place(of: $0, "\(path).ca_file") }
         origin.certificate = fields["trust"].map { reader.place(of: $0, "\(path).trust") }
         origin.negotiation = origin.certificate
         client.trustOrigins[client.trust] = origin
         if let node = fields["trust_by_host"] {
-            reader.readTrustByHost(node, path: "\(path).trust_by_host", into: &client)
+            HTTPDNSTrust.readByHost(&reader, node, path: "\(path).trust_by_host", into: &client)
         }
         if client.proxy != .off, client.unixSocket != nil, let node = fields["unix_socket"] {
             reader.mistakes.add(
@@ -107,7 +104,6 @@ extension SettingForm<HTTPDNSClient.Configuration> {
                 hint: "keep one of them"
             )
         }
-        return client
     }
 }
 
@@ -198,10 +194,10 @@ extension HTTPDNSClient.Configuration.Connections {
         .init(
             "ejection",
             \.ejection,
-            .section(HTTPDNSClient.Configuration.OutlierEjection.settings, start: .init())
+            .section(HTTPDNSClient.Configuration.OutlierEjection.settings) { _ in .init() }
         )
         .means("Outlier ejection: addresses with failing responses are tried last for a while."),
-        .init("probing", \.probing, .section(HTTPDNSClient.Configuration.ActiveProbing.settings, start: .init()))
+        .init("probing", \.probing, .section(HTTPDNSClient.Configuration.ActiveProbing.settings) { _ in .init() })
             .means("Active probing: connections without a request check addresses."),
         .init("peer_certificates", \.keepsPeerCertificates, .truth)
             .means("Whether exchanges contain the certificates of servers."),

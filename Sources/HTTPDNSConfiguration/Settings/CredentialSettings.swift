@@ -5,7 +5,7 @@ internal import HTTPDNS
 internal import HTTPDNSCore
 
 /// An entry of `client.credentials`. Errors repeat origins and keys, never a secret.
-struct CredentialSettings {
+private struct CredentialSettings {
     private enum Scheme: String, CaseIterable {
         case basic, digest, bearer
 
@@ -26,18 +26,28 @@ struct CredentialSettings {
     private var preemptive = false
     private var token: FileSettings.SecretPlace?
 
-    static let settings: [Setting<Self>] = [
-        .init("origin", \.origin, originForm).means("The only origin that gets the credential."),
-        .init("scheme", \.scheme, .cases()).means("The scheme of HTTP authentication."),
-        .init("user", \.user, .text("the user's name")).means("The user name, for `basic` and `digest`."),
-        .init("password", \.password, .secret).means("The place of the password, for `basic` and `digest`."),
+    fileprivate static let name = "an entry of client.credentials"
+    fileprivate static let settings: [Setting<Self>] = [
+        .init("origin", \.origin, originForm).means("The only origin that gets the credential.")
+            .required(originText, end: .missingOrWrong),
+        .init("scheme", \.scheme, .cases()).means(
+            "The scheme of HTTP authentication; `digest` needs the package trait `Digest`."
+        )
+        .required("one of basic, digest, bearer", end: .missingOrWrong),
+        .init("user", \.user, .text("the user's name")).means("The user name, required for `basic` and `digest`."),
+        .init("password", \.password, .secret).means("The place of the password, required for `basic` and `digest`."),
         .init("preemptive", \.preemptive, .truth)
             .means("Whether the first request already has the credential, for `basic`."),
-        .init("token", \.token, .secret).means("The place of the token, for `bearer`."),
+        .init("token", \.token, .secret).means(
+            "The place of the token, required for `bearer`. It is read for each request."
+        ),
     ]
 
     private static let originText = "scheme, host and port such as https://api.example or http://10.0.0.8:8080"
-    private static let originForm = SettingForm<HTTPDNSClient.Origin>(originText) { (text, _) throws(ValueMistake) in
+    private static let originForm = SettingForm<HTTPDNSClient.Origin>(
+        originText,
+        values: "scheme, host and port such as `https://api.example`"
+    ) { (text, _) throws(ValueMistake) in
         // Text before an at-sign may be a password.
         guard !text.utf8.contains(UInt8(ascii: "@")) else {
             throw ValueMistake("an origin has no user information", hint: "give user, and password: { file: PATH }")
@@ -54,18 +64,11 @@ struct CredentialSettings {
     fileprivate static func read(_ reader: inout SettingsReader, _ node: ConfigurationNode, path: String)
         -> (HTTPDNSClient.Origin, HTTPDNSClient.Credential)?
     {
-        let name = "an entry of client.credentials"
-        guard var fields = reader.fields(of: node, KeyTable(name, settings), path: path) else { return nil }
         var entry = CredentialSettings()
-        if fields["origin"] == nil { reader.missing("origin", path, at: node.position, hint: originText) }
-        reader.read(settings[..<1], &fields, path: path, into: &entry)
-        guard let origin = entry.origin else { return nil }
-        guard let schemeNode = fields["scheme"] else {
-            reader.missing("scheme", path, at: node.position, hint: "one of basic, digest, bearer")
-            return nil
-        }
-        reader.read(settings[1..<2], &fields, path: path, into: &entry)
-        guard let scheme = entry.scheme else { return nil }
+        guard var fields = reader.fields(of: node, KeyTable(name, settings), path: path),
+            reader.read(settings[..<2], &fields, path: path, into: &entry),
+            let origin = entry.origin, let scheme = entry.scheme
+        else { return nil }
         let before = reader.mistakes.count
         for key in settings[2...].map(\.key) {
             if let unwanted = fields[key], !scheme.keys.contains(key) {
@@ -89,31 +92,30 @@ struct CredentialSettings {
         default: return nil
         }
         if let fault = credential.fault {
-            reader.mistakes.add("\(path): \(fault.message)", at: schemeNode.position, hint: fault.hint)
+            reader.mistakes.add("\(path): \(fault.message)", at: fields["scheme"]?.position, hint: fault.hint)
             return nil
         }
         return (origin, credential)
     }
 }
 
-extension SettingsReader {
-    mutating func readCredentials(_ node: ConfigurationNode, path: String) -> [HTTPDNSClient.Origin: HTTPDNSClient
-        .Credential]
-    {
-        var credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential] = [:]
-        guard !node.isEmpty else { return credentials }
-        let keys = CredentialSettings.settings.map(\.key).joined(separator: ", ")
-        let form = "a list of mappings with the keys \(keys)"
-        for (index, node) in (elements(of: node, path: path, form) ?? []).enumerated() {
+extension SettingForm<[HTTPDNSClient.Origin: HTTPDNSClient.Credential]> {
+    static let credentials = SettingForm(
+        entries: [.mapping(CredentialSettings.name, CredentialSettings.settings, of: .init())]
+    ) { reader, node, path, _ in
+        if node.isEmpty { return nil }
+        let form = "a list of mappings with \(KeyTable(CredentialSettings.name, CredentialSettings.settings).allowed)"
+        var credentials: Value = [:]
+        for (index, node) in (reader.elements(of: node, path: path, form) ?? []).enumerated() {
             let path = "\(path)[\(index)]"
-            guard case .mapping = node.content else {
+            guard node.isMapping else {
                 // The text may be a secret: it is not repeated.
-                mistakes.add("\(path): found a value; allowed: a mapping", at: node.position, hint: form)
+                reader.mistakes.add("\(path): found a value; allowed: a mapping", at: node.position, hint: form)
                 continue
             }
-            guard let (origin, credential) = CredentialSettings.read(&self, node, path: path) else { continue }
+            guard let (origin, credential) = CredentialSettings.read(&reader, node, path: path) else { continue }
             if credentials.updateValue(credential, forKey: origin) != nil {
-                mistakes.add("\(path): \(origin) is listed twice", at: node.position, hint: "keep one of them")
+                reader.mistakes.add("\(path): \(origin) is listed twice", at: node.position, hint: "keep one of them")
             }
         }
         return credentials

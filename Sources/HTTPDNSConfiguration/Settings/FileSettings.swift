@@ -23,23 +23,21 @@ package struct FileSettings: Sendable {
     /// The mappings, which a local provider serves.
     package var mappings: [HTTPDNSMapping.Key: HTTPDNSMapping] { configuration.resolver.mappings }
 
+    /// The name of the top level of the file in errors.
+    static let topName = "the top level"
+
     /// The sections of the file.
     static let settings: [Setting<FileSettings>] = [
-        .own("version", "The version of the file's form: 1."),
+        .own("version").means("The version of the file's form: 1."),
         .init("enabled", \.configuration.isEnabled, .truth).means(
             "The kill switch: `false` sends every name to the system resolver."
         ),
         .init("file_permissions", \.refusesOpenFile, .words(["warn": false, "refuse": true]))
             .means("The consequence of a file that other users may write: a warning or a refusal.").inFileOnly(),
-        .own("providers", "The providers, by their names.") { $3.providers = $0.readProviders($1, path: $2) },
-        .own("routes", "The providers for names, `*.suffix` or `*`.") {
-            $3.configuration.resolver.routes = $0.readRoutes($1, path: $2)
-        },
-        .own("mappings", "The addresses of names or `*.suffix`, either with a port.") { reader, node, _, settings in
-            guard let rules = reader.readMappings(node) else { return }
-            settings.configuration.resolver.mappings = rules.rules
-            settings.configuration.resolver.indexedMappings = rules
-        },
+        .init("providers", \.providers, .providers).means("The providers, by their names."),
+        .init("routes", \.configuration.resolver.routes, .routes).means("The providers for names, `*.suffix` or `*`."),
+        .init("mappings", \.indexedMappings, .mappings)
+            .means("The addresses of names or `*.suffix`, either with a port."),
         .init("policy", \.self, section: policy).means("The addresses that may be dialed."),
         .init("cache", \.configuration.resolver, .cache).means("The cache of answers."),
         .init("resolver", \.configuration.resolver, .resolver).means("The queries to providers."),
@@ -55,6 +53,14 @@ package struct FileSettings: Sendable {
         .init("host_label", only: .words(["routes": true]))
             .means("The label of hosts in metrics: the pattern of their route.")
     ]
+
+    private var indexedMappings: HTTPDNSMappings? {
+        get { configuration.resolver.indexedMappings }
+        set {
+            configuration.resolver.mappings = newValue?.rules ?? [:]
+            configuration.resolver.indexedMappings = newValue
+        }
+    }
 
     /// The descriptions of all settings, with the defaults.
     package static let facts = settings.map { $0.facts(FileSettings()) }

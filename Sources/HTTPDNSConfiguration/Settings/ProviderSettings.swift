@@ -68,77 +68,104 @@ extension FileSettings {
 // MARK: - Declarations
 
 extension FileSettings.Provider {
-    /// Returns the settings of a kind; those of an account begin with `account`.
-    static func settings(_ kind: Kind) -> [Setting<Self>] {
+    /// Returns the settings of a kind.
+    fileprivate static func settings(_ kind: Kind) -> [Setting<Self>] {
         switch kind {
-        case .doh: Array(json[...2]) + [method] + json[3...]
-        case .google, .cloudflare: json
-        case .alidns: json + [account, accessKey, secret]
-        case .alibabaV1: json + [account, secret, region(alibabaRegions), parameters] + discovery
+        case .doh: [self.kind, url.required("such as url: \(dohExample)"), bootstrap, method] + service
+        case .google, .cloudflare: [self.kind, url, bootstrap] + service
+        case .alidns: settings(.google) + alidnsAccount
+        case .alibabaV1: settings(.google) + alibaba + discovery
         case .alibabaV2: settings(.alibabaV1) + encryption
-        case .tencent: json + [account, secret, encryptionKey, region(tencentRegions)] + tencent + discovery
+        case .tencent: settings(.google) + tencent + discovery
         }
     }
 
     /// Returns the keys of a kind.
-    static func table(_ kind: Kind) -> KeyTable {
+    fileprivate static func table(_ kind: Kind) -> KeyTable {
         let name = [.google, .cloudflare].contains(kind) ? "json-google or json-cloudflare" : kind.rawValue
-        let later = [.doh, .google, .cloudflare, .alidns].contains(kind) ? ["region"] : []
-        return KeyTable("a provider of kind \(name)", settings(kind), later: later)
+        var table = KeyTable("a provider of kind \(name)", settings(kind))
+        if [.doh, .google, .cloudflare, .alidns].contains(kind) { table.later = ["region"] }
+        return table
     }
 
-    /// The keys of all kinds; two of them have the same.
-    static let tables = Kind.allCases.filter { $0 != .cloudflare }.map(table)
-    static let limits = KeyTable("a provider's limits", HTTPDNSResolver.Configuration.ProviderLimits.settings)
-
-    private static let json: [Setting<Self>] = [
-        .own("kind", "The kind of the provider."),
-        .own("url", "The URL of the service."),
-        .init("bootstrap", \.bootstrap, .bootstrap).means("The addresses of the service."),
+    private static let dohExample = "https://doh.example/dns-query"
+    private static let kind = Setting("kind", \Self.kind, .cases()).means("The kind of the provider.")
+        .required("write kind: doh", end: .none)
+    private static let url = Setting(
+        "url",
+        \Self.url,
+        ofSection: {
+            let example = $0.kind == .doh ? dohExample : "https://dns.example/resolve"
+            return SettingForm<String>.serviceURL(hasBootstrap: $0.bootstrap != nil, example: example).optional
+        }
+    )
+    .means("The https URL of the service; `http` only for a loopback address.")
+    private static let bootstrap = Setting("bootstrap", \Self.bootstrap, .bootstrap)
+        .means("The addresses of the service, whose name is never looked up. A URL of yours with a name needs them.")
+    private static let method = Setting("method", \Self.method, .cases())
+        .means("The method of DNS over HTTPS; HTTP caches can help with `get`.")
+    private static let service: [Setting<Self>] = [
         .init("ca_file", \.certificateFile, .readableFile())
             .means("The PEM file of the only authorities trusted for the service."),
-        .init("answer_scope", \.answerScope, .scope).means("The most private kind of address that it may answer."),
+        .init("answer_scope", \.answerScope, .scope)
+            .means("The most private kind of address that it may answer, in place of `policy.providers_may_answer`."),
         .init("limits", \.limits, .limits).means("The limits for its queries."),
     ]
-    private static let method = Setting("method", \Self.method, .cases()).means("The method of DNS over HTTPS.")
-    private static let account = Setting("account", \Self.account, .identifier).means("The account at the vendor.")
-    private static let accessKey = Setting("access_key", \Self.accessKey, .identifier)
-        .means("The identifier of the secret.")
-    private static let secret = Setting("secret", \Self.secret, .secret).means("The place of the secret.")
+
+    private static let account = Setting("account", \Self.account, .identifier)
+        .means("The account's number in the vendor's console.")
+        .required("it is the number in the vendor's console, such as account: 100000", end: .missingOrWrong)
+    private static let secret = Setting("secret", \Self.secret, .secret)
     private static let encryptionKey = Setting("encryption_key", \Self.encryptionKey, .secret)
-        .means("The place of the key of encrypted queries.")
-    private static let parameters = Setting<Self>.own("custom_parameters", "Parameters of the program's own.") {
-        $3.customParameters = $0.readCustomParameters($1, path: $2)
-    }
     private static let discovery: [Setting<Self>] = [
-        .init("discovery", \.discovers, .truth).means("Whether the addresses of the service are discovered."),
+        .init("discovery", \.discovers, .truth)
+            .means(
+                "Whether the service is asked for its addresses, as by default; Alibaba's also for the state of the account."
+            ),
         .init("addresses_file", \.addressesFile, .path("the path of a file"))
-            .means("The file in which discovered addresses survive a restart."),
+            .means("The file in which discovered addresses survive a restart, for this provider alone."),
+    ]
+    private static func region(_ names: [String]) -> Setting<Self> {
+        Setting("region", \Self.region, SettingForm<String>.words(names))
+    }
+
+    fileprivate static let alidnsAccount: [Setting<Self>] = [
+        .init("account", \.account, .identifier)
+            .means("The account (`uid`), with `access_key` and `secret`; without the three it is the free service."),
+        .init("access_key", \.accessKey, .identifier).means("The identifier of the access key (`ak`)."),
+        secret.means("The place of the access key's secret."),
+    ]
+    private static let alibaba: [Setting<Self>] = [
+        account, secret.means("The place of the secret that signs queries."),
+        region(["cn", "hk", "sg", "de", "us", "global"])
+            .means("The region of the account; `global` needs `bootstrap`. Without it `cn`."),
+        .init("custom_parameters", \.customParameters, .customParameters)
+            .means("Parameters of custom resolution: keys without the prefix `sdns-`, and values."),
     ]
     private static let encryption: [Setting<Self>] = [
-        .init("encryption", \.encryption, .cases()).means("The encryption of names and answers inside TLS."),
-        encryptionKey,
+        .init("encryption", \.encryption, .cases())
+            .means("The encryption of names and answers inside TLS (AES-128), with `encryption_key`."),
+        encryptionKey.means("The place of the AES key, with `encryption`."),
     ]
     private static let tencent: [Setting<Self>] = [
-        .init("expiry", \.sendsExpiry, .truth).means("Whether queries contain the time at which they expire."),
-        .init("encrypt_client_subnet", \.encryptsClientSubnet, .truth).means(
-            "Whether the client's network is encrypted."
+        account, secret.means("The place of the token, with which names are sent unencrypted inside TLS."),
+        encryptionKey.means("The place of the AES key, in place of `secret`."),
+        region(["cn", "intl"]).means("The region of the account. Without it `cn`."),
+        .init("expiry", \.sendsExpiry, .truth).means(
+            "Whether queries contain the time at which they expire, as by default."
         ),
+        .init("encrypt_client_subnet", \.encryptsClientSubnet, .truth)
+            .means("Whether the client subnet is encrypted where names are, as by default."),
         .init("account_refusal_statuses", \.accountRefusals, .set(of: .refusal, refusals))
-            .means("Statuses that mean a refused account."),
+            .means("Statuses of a refused account, after which nothing more is sent."),
     ]
-
-    private static func region(_ names: [String]) -> Setting<Self> {
-        Setting("region", \Self.region, SettingForm<String>.words(names)).means("The region of the account.")
-    }
-    private static let alibabaRegions = ["cn", "hk", "sg", "de", "us", "global"]
-    private static let tencentRegions = ["cn", "intl"]
 }
 
 private let refusals = "HTTP statuses, one or a list: 400 to 499 but 408 and 429"
 
 extension SettingForm<Int> {
-    fileprivate static let refusal = SettingForm(refusals) { (text, _) throws(ValueMistake) in
+    fileprivate static let refusal = SettingForm(refusals, values: "400 to 499 but 408 and 429") {
+        (text, _) throws(ValueMistake) in
         guard text.utf8.count == 3, let status = Int(text), HTTPDNSTencentProvider.mayRefuseAccount(status) else {
             throw ValueMistake("found \(quoted(text)); allowed: \(refusals)")
         }
@@ -146,47 +173,214 @@ extension SettingForm<Int> {
     }
 }
 
-extension HTTPDNSResolver.Configuration.ProviderLimits {
-    fileprivate static let settings: [Setting<Self>] = [
+extension SettingForm<HTTPDNSResolver.Configuration.ProviderLimits> {
+    private static let settings: [Setting<Value>] = [
         // As many as there are local ports.
-        .init("in_flight", \.maximumInFlight, .number(1...65_535)).means("The maximum number of concurrent queries."),
+        .init("in_flight", \.maximumInFlight, .number(1...65_535))
+            .means("The maximum number of concurrent queries; further ones wait."),
         // No service accepts more from one machine.
-        .init("per_second", \.queriesPerSecond, SettingForm<Int>.number(1...1_000_000).map(Double.init))
-            .means("The maximum average number of queries in a second."),
+        .init("per_second", \.queriesPerSecond, SettingForm<Int>.number(1...1_000_000).map { Double($0) })
+            .means(
+                "The maximum average number of queries in a second, with a burst of as many. "
+                    + "For further ones the next provider is asked, or a stale answer serves."
+            ),
     ]
+
+    fileprivate static let limits = section(settings, name: "a provider's limits") { _ in Value() }
 }
 
-extension SettingForm<HTTPDNSResolver.Configuration.ProviderLimits> {
-    fileprivate static let limits = SettingForm(
-        Value.settings,
-        of: { Value() },
-        name: FileSettings.Provider.limits.name
-    ) {
+extension SettingForm<[HTTPDNSAddress]> {
+    fileprivate static let bootstrap = list(
+        of: SettingForm<HTTPDNSAddress>("an address", values: "addresses without port") {
+            (text, _) throws(ValueMistake) in try TargetText.parseAddress(text)
+        },
+        "the service's addresses, one or a list",
+        twice: { "\($0) is listed twice: it is on line \($1.line) already" }
+    )
+}
+
+extension SettingForm<[String: String]> {
+    /// The provider itself checks the characters, when the whole file has been read.
+    fileprivate static let customParameters = SettingForm(entries: [], values: "keys and values") {
         reader,
         node,
         path,
         _ in
-        var limits = Value()
-        if node.isEmpty { return nil }
-        let name = FileSettings.Provider.limits.name
-        return reader.read(Value.settings, of: node, path: path, name: name, into: &limits).map { _ in limits }
+        var parameters: Value = [:]
+        for entry in reader.entries(of: node, path: path, "keys and values") ?? [] {
+            guard let value = reader.read(.text("a text"), of: entry.value, path: entry.place) else { continue }
+            if parameters.updateValue(value, forKey: entry.name) != nil {
+                reader.mistakes.add("\(entry.place) is written twice", at: entry.key.position, hint: "keep one of them")
+            }
+        }
+        return parameters
     }
 }
 
-extension SettingForm<[HTTPDNSAddress]> {
-    fileprivate static let bootstrap = SettingForm { reader, node, path, _ in
-        var lines: [HTTPDNSAddress: Position] = [:]
-        return reader.elements(of: node, path: path, "the service's addresses, one or a list")?.compactMap { node in
-            let address = reader.value(of: node, path: path, "an address") { text throws(ValueMistake) in
-                try TargetText.parseAddress(text)
+extension SettingForm<String> {
+    /// The URL of a provider. Only mistakes with a specific hint are found here; the provider parses the URL in full.
+    /// - Parameter example: A URL of this kind of service, for errors.
+    fileprivate static func serviceURL(hasBootstrap: Bool, example: String) -> SettingForm {
+        SettingForm("an https URL", values: "such as `\(example)`") { (text, _) throws(ValueMistake) in
+            let allowed = "allowed: an https URL such as \(example)"
+            let authority = (text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...])
+                .prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+            // The text before @ may be a secret: it is not repeated.
+            guard !authority.contains("@") else {
+                throw ValueMistake("the URL holds a user name or password; \(allowed)")
             }
-            if let address, let first = lines.updateValue(node.position, forKey: address) {
-                reader.mistakes.add(
-                    "\(path): \(address) is listed twice: it is on line \(first.line) already",
-                    at: node.position
+            if text.hasSuffix("{?dns}") {
+                throw ValueMistake("\(quoted(text)) is a URI template; \(allowed)", hint: "write \(text.dropLast(6))")
+            }
+            let scheme = text.firstRange(of: "://").map { text[..<$0.lowerBound].lowercased() }
+            guard let scheme, scheme == "https" || scheme == "http", !authority.isEmpty else {
+                throw ValueMistake(
+                    "\(quoted(text)) is not an https URL; \(allowed)",
+                    hint: scheme == nil && !text.isEmpty ? "did you mean https://\(text)?" : nil
                 )
             }
-            return address
+            let isLiteral = TargetText.isAddress(String(authority))
+            if scheme == "http", !isLiteral {
+                throw ValueMistake(
+                    "\(quoted(text)) is not encrypted; \(allowed)",
+                    hint: "http is for loopback addresses only"
+                )
+            }
+            guard isLiteral || hasBootstrap else {
+                throw ValueMistake(
+                    "\(quoted(text)) is by name, and the service's own name is never looked up",
+                    hint: "add bootstrap: [ADDRESS] with the service's addresses"
+                )
+            }
+            return text
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension SettingForm<[FileSettings.Provider]> {
+    static let providers = SettingForm(entries: FileSettings.Provider.facts) { reader, node, path, _ in
+        if node.isEmpty { return nil }
+        var lines: [String: Position] = [:]
+        return reader.entries(of: node, path: path, "a name for each provider")?.compactMap { entry in
+            if let first = lines[entry.name] {
+                reader.mistakes.add(
+                    "\(entry.place) is written twice: it is on line \(first.line) already",
+                    at: entry.key.position,
+                    hint: "give one of them another name"
+                )
+                return nil
+            }
+            lines[entry.name] = entry.key.position
+            return FileSettings.Provider.read(&reader, entry)
+        }
+    }
+}
+
+extension FileSettings.Provider {
+    /// The settings of each kind; two of them have the same.
+    fileprivate static let facts = Kind.allCases.filter { $0 != .cloudflare }.map { kind in
+        SettingFacts.mapping(table(kind).name, settings(kind), of: Self(name: "", kind: kind, position: .none))
+    }
+
+    fileprivate static func read(_ reader: inout SettingsReader, _ entry: SettingsReader.NamedEntry) -> Self? {
+        let (path, position) = (entry.place, entry.key.position)
+        if !(1...64).contains(entry.name.utf8.count) || !entry.name.utf8.allSatisfy(isNameOctet) {
+            reader.mistakes.add(
+                "\(path): the name is not allowed; allowed: 1 to 64 of a-z, A-Z, 0-9, -, _ and .",
+                at: position
+            )
+        } else if entry.name == "system" {
+            reader.mistakes.add(
+                "\(path): the name \"system\" stands for the system resolver",
+                at: position,
+                hint: "choose another name"
+            )
+        }
+        guard let kind = kind(&reader, entry),
+            var fields = reader.fields(of: entry.value, table(kind), path: path)
+        else { return nil }
+        fields.position = position
+        var provider = Self(name: entry.name, kind: kind, position: position)
+        guard reader.read(settings(kind), &fields, path: path, into: &provider) else { return nil }
+        provider.checkAccount(&reader, fields, path: path)
+        return provider
+    }
+
+    /// Reads the kind of a provider.
+    ///
+    /// It is read first: other kinds have other keys, for which errors about `doh` keys would be wrong.
+    private static func kind(_ reader: inout SettingsReader, _ entry: SettingsReader.NamedEntry) -> Kind? {
+        guard case .mapping(let entries) = entry.value.content else {
+            let isURL = entry.value.text?.contains("://") == true
+            reader.mistakes.add(
+                "\(entry.place): found \(isURL ? "a URL" : entry.value.found); allowed: a mapping with \(table(.doh).allowed)",
+                at: entry.value.position,
+                hint: isURL ? "write { kind: doh, url: ... }" : nil
+            )
+            return nil
+        }
+        guard let node = entries.first(where: { $0.key.text == "kind" })?.value else {
+            return .doh
+        }
+        return reader.read(.cases(), of: node, path: "\(entry.place).kind")
+    }
+
+    /// Checks the keys of an account together.
+    private func checkAccount(_ reader: inout SettingsReader, _ fields: SettingsReader.Fields, path: String) {
+        switch kind {
+        case .alibabaV1, .alibabaV2:
+            if (fields["encryption"] == nil) != (fields["encryption_key"] == nil) {
+                reader.mistakes.add(
+                    "\(path): encryption and encryption_key belong together, and one is missing",
+                    at: position,
+                    hint: "such as encryption: gcm with encryption_key: { env: ALIBABA_AES_KEY }"
+                )
+            }
+            if region == HTTPDNSAlibabaProvider.Region.global.identifier, fields["bootstrap"] == nil {
+                reader.mistakes.add(
+                    "\(path).region: the region global has no published addresses",
+                    at: fields["region"]?.position ?? position,
+                    hint: "add bootstrap: [ADDRESS] with those that the vendor gave you"
+                )
+            }
+        case .tencent:
+            if (fields["secret"] == nil) == (fields["encryption_key"] == nil) {
+                reader.mistakes.add(
+                    "\(path): it needs secret, the token, or encryption_key, the AES key, and not both",
+                    at: position,
+                    hint: "such as secret: { env: TENCENT_TOKEN }"
+                )
+            }
+        case .alidns: FileSettings.AlidnsAccount.check(&reader, fields, path: path)
+        case .doh, .google, .cloudflare: break
+        }
+    }
+}
+
+extension FileSettings.AlidnsAccount {
+    private static let settings = FileSettings.Provider.alidnsAccount
+
+    /// The account of a local provider.
+    static let form = SettingForm<Self>.section(
+        settings,
+        start: { _ in FileSettings.Provider(name: "", kind: .alidns, position: .none) },
+        end: { provider in
+            guard let account = provider.account, let accessKey = provider.accessKey, let secret = provider.secret
+            else { return nil }
+            return Self(account: account, accessKey: accessKey, secret: secret)
+        }
+    ) { reader, _, fields, path in
+        check(&reader, fields, path: path)
+    }
+
+    /// Checks that all keys of an account are there, or none.
+    fileprivate static func check(_ reader: inout SettingsReader, _ fields: SettingsReader.Fields, path: String) {
+        let absent = settings.map(\.key).filter { fields[$0] == nil }
+        for key in absent where absent.count < 3 {
+            let hint = "an account needs account, access_key and secret; without all three it is the free service"
+            reader.missing(key, path, at: fields.position, hint: hint)
         }
     }
 }

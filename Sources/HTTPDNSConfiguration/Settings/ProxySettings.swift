@@ -15,7 +15,8 @@ struct ProxySettings {
     private var exceptions: [String] = []
 
     private static let settings: [Setting<Self>] = [
-        .init("url", \.proxy, url("a proxy such as http://proxy.example:3128")).means("The proxy."),
+        .init("url", \.proxy, url("a proxy such as http://proxy.example:3128")).means("The proxy.")
+            .required("such as http://proxy.example:3128"),
         .init("user", \.user, .text("the user's name")).means("The user name for the proxy."),
         .init("password", \.password, .secret).means("The place of the password, beside `user`."),
         .init("scheme", \.scheme, .words(["basic": .basic, "digest": .digest]))
@@ -27,45 +28,48 @@ struct ProxySettings {
         .init("except", \.exceptions, exceptionsForm).means("Hosts that are reached without the proxy."),
     ]
 
-    static let form = SettingForm<HTTPDNSClient.Proxy.Rules>(settings, of: { Self() }, isSecretOrMapping: true) {
-        reader,
-        node,
-        path,
-        _ in
+    /// The proxy with its exceptions; nil after a mistake in its URL.
+    private var rules: HTTPDNSClient.Proxy.Rules? {
+        guard var proxy else { return nil }
+        proxy.resolvesLocally = resolvesLocally
+        proxy.enforcesReachableNetworks = enforcesReachableNetworks
+        if let user {
+            proxy.credential = HTTPDNSClient.Proxy.Credential(user: user, password: password?.live)
+            proxy.credential?.scheme = scheme
+        }
+        return .through(proxy, except: (try? HTTPDNSClient.Proxy.Exceptions(exceptions)) ?? .none)
+    }
+
+    static let form = SettingForm<HTTPDNSClient.Proxy.Rules> { _ in
+        SettingFacts(isSecret: true, parts: settings.map { $0.facts(Self()) })
+    } read: { reader, node, path, old in
         if node.isEmpty { return .off }
-        guard case .mapping = node.content else {
-            let form = "a proxy such as http://proxy.example:3128, environment, or none"
-            switch node.text {
-            case "environment": return .environment
-            case "none": return .off
-            default: return reader.read(url(form), of: node, path: path).map { .through($0) }
-            }
+        if node.isMapping { return mapping.read(&reader, node, path, old) }
+        let form = "a proxy such as http://proxy.example:3128, environment, or none"
+        switch node.text {
+        case "environment": return .environment
+        case "none": return .off
+        default: return reader.read(url(form), of: node, path: path).map { .through($0) }
         }
-        var entry = Self()
-        guard var fields = reader.fields(of: node, KeyTable(path, settings), path: path) else {
-            return nil
-        }
-        guard fields["url"] != nil else {
-            reader.missing("url", path, at: node.position, hint: "such as http://proxy.example:3128")
-            return nil
-        }
-        reader.read(settings[...], &fields, path: path, into: &entry)
+    }
+
+    private static let mapping = SettingForm<HTTPDNSClient.Proxy.Rules>.section(
+        settings,
+        start: { _ in Self() },
+        end: { $0.rules }
+    ) { reader, _, fields, path in
         for key in ["password", "scheme"] where fields["user"] == nil {
             guard let node = fields[key] else { continue }
             reader.mistakes.add("\(path).\(key): there is no user", at: node.position, hint: "give \(path).user")
         }
-        guard var proxy = entry.proxy else { return nil }
-        proxy.resolvesLocally = entry.resolvesLocally
-        proxy.enforcesReachableNetworks = entry.enforcesReachableNetworks
-        if let user = entry.user {
-            proxy.credential = HTTPDNSClient.Proxy.Credential(user: user, password: entry.password?.live)
-            proxy.credential?.scheme = entry.scheme
-        }
-        return .through(proxy, except: (try? HTTPDNSClient.Proxy.Exceptions(entry.exceptions)) ?? .none)
     }
 
     private static func url(_ allowed: String) -> SettingForm<HTTPDNSClient.Proxy> {
-        SettingForm(allowed, isSecret: true) { (text, _) throws(ValueMistake) in
+        SettingForm(
+            allowed,
+            values: "scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, host and port",
+            isSecret: true
+        ) { (text, _) throws(ValueMistake) in
             try TruthText.refuse(text, allowed)
             let proxy: HTTPDNSClient.Proxy
             do throws(HTTPDNSClientError) {
@@ -86,8 +90,9 @@ struct ProxySettings {
 
     private static let exceptionsForm: SettingForm<[String]> = {
         let allowed = "names, addresses or blocks such as 10.0.0.0/8, one or a list"
+        let values = "names with all below them, addresses, blocks, `*`"
         return .list(
-            of: SettingForm<String>(allowed) { (text, _) throws(ValueMistake) in
+            of: SettingForm<String>(allowed, values: values) { (text, _) throws(ValueMistake) in
                 do throws(HTTPDNSClientError) {
                     _ = try HTTPDNSClient.Proxy.Exceptions([text])
                 } catch {

@@ -65,9 +65,7 @@ extension SettingForm<Duration> {
 }
 
 extension SettingForm<HTTPDNSResolver.Configuration> {
-    static let resolver = SettingForm(Value.settings, of: { Value() }) { reader, node, path, old in
-        var resolver = old ?? Value()
-        guard let fields = reader.read(Value.settings, of: node, path: path, into: &resolver) else { return nil }
+    static let resolver = section(Value.settings, start: { $0 ?? Value() }) { reader, resolver, fields, path in
         let (attempt, total) = (resolver.attemptLimit, resolver.timeLimit)
         if let node = fields["attempt_limit"], fields["time_limit"] != nil, attempt > total,
             fields.bad.isDisjoint(with: ["attempt_limit", "time_limit"])
@@ -78,12 +76,9 @@ extension SettingForm<HTTPDNSResolver.Configuration> {
                 hint: "one query is never waited for longer than time_limit"
             )
         }
-        return resolver
     }
 
-    static let cache = SettingForm(Value.cacheSettings, of: { Value() }) { reader, node, path, old in
-        var resolver = old ?? Value()
-        guard let fields = reader.read(Value.cacheSettings, of: node, path: path, into: &resolver) else { return nil }
+    static let cache = section(Value.cacheSettings, start: { $0 ?? Value() }) { reader, resolver, fields, path in
         let cache = resolver.cache
         if let node = fields["ttl"], cache.minimumTimeToLive > cache.maximumTimeToLive {
             let low = DurationText.write(cache.minimumTimeToLive)
@@ -93,32 +88,19 @@ extension SettingForm<HTTPDNSResolver.Configuration> {
                 at: node.position
             )
         }
-        return resolver
     }
 }
 
 extension SettingForm<String> {
     private static let snapshotSettings: [Setting<String>] = [
         .init("file", \.self, .writableFile).means("The file in which the cache survives a restart.")
+            .required("write { file: PATH }, or leave snapshot out")
     ]
 
-    fileprivate static let snapshot = SettingForm(snapshotSettings, of: { "" }) { reader, node, path, _ in
-        if node.isEmpty { return nil }
-        if let text = node.text {
-            reader.mistakes.add(
-                "\(path): found \(node.found); allowed: a mapping with the keys file",
-                at: node.position,
-                hint: "write { file: \(text) }"
-            )
-            return nil
-        }
-        var file = ""
-        guard let fields = reader.read(snapshotSettings, of: node, path: path, into: &file) else { return nil }
-        if fields["file"] == nil {
-            reader.missing("file", path, at: node.position, hint: "write { file: PATH }, or leave snapshot out")
-        }
-        return file
-    }
+    fileprivate static let snapshot: SettingForm = {
+        let form = section(snapshotSettings, textHint: { "write { file: \($0) }" }, start: { _ in "" })
+        return SettingForm(facts: form.facts) { $1.isEmpty ? nil : form.read(&$0, $1, $2, $3) }
+    }()
 }
 
 extension ConfigurationNode {

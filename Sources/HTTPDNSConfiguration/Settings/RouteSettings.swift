@@ -6,56 +6,66 @@ internal import HTTPDNSPrimitives
 
 /// The settings of a route.
 extension HTTPDNSRoute {
-    static let settings: [Setting<Self>] = [
-        .init("providers", \.providers, providerNames).means("The providers to query, in this order."),
+    fileprivate static let settings: [Setting<Self>] = [
+        .init("providers", \.providers, providerNames).means("The providers to query, in this order.")
+            .required("write { providers: [NAME] } or system", end: .none),
         .init("fallback", \.fallback, .words(["none": .off, "system": .system]))
-            .means("The resolver for names that no provider resolves."),
-        .init("families", \.families, .families).means("The address families that are queried."),
-        .init("order", \.order, .cases()).means("The order of the providers."),
+            .means("The resolver for names that no provider resolves; see [fallback](#fallback)."),
+        .init("families", \.families, .families)
+            .means("The address families that are queried, in place of those of `resolver`."),
+        .init("order", \.order, .cases())
+            .means("The order of the providers: as written with failing ones last, or by the lowest recent latency."),
         .init("second_opinion", \.wantsSecondOpinion, .truth)
-            .means("Whether another provider must confirm that a name does not exist."),
+            .means("Whether another provider must confirm that a name has [no addresses](#negative-answers)."),
         .init("stale_limit", \.staleLimit, .cacheTime)
             .means("The time for which an expired answer is served, in place of `cache.stale_limit`."),
         .init("client_subnet", \.clientSubnet, subnet)
-            .means("The network that providers see as the client's (RFC 7871)."),
-        .init("https_records", \.usesHTTPSRecords, .truth).means("Whether HTTPS records are queried."),
+            .means("The network that providers and their upstream servers see as the client's (RFC 7871)."),
+        .init("https_records", \.usesHTTPSRecords, .truth)
+            .means("Whether [HTTPS records](Architecture/Resolver.md#https-records) are queried and followed."),
         .init("allow", \.allowed, .blocks)
             .means("Blocks of addresses that may be dialed, in addition to those of `policy.allow`."),
         .init("only", \.only, .blocks).means("The only blocks of addresses that may be dialed."),
-        .init("enabled", \.isEnabled, .truth).means("Whether the route is used; names go to the system without it."),
+        .init("enabled", \.isEnabled, .truth)
+            .means("Whether the route is used. Otherwise its names go to the system resolver, past mappings too."),
         .init("rollout", \.rollout, Rollout.form).means("The share of processes or keys for which the route is used."),
         .init("mode", \.mode, .cases())
             .means("The use of the providers' answers; with `shadow` they are only compared with the system's."),
         .init("connect_fallback", \.connectFallback, .truth)
-            .means("Whether the system's addresses are tried after those of providers."),
+            .means(
+                "Whether the system resolver is asked when no address of a provider accepts a connection. "
+                    + "Without it as with `fallback`."
+            ),
     ]
 
-    private static let subnet = SettingForm<HTTPDNSAddressBlock>("a network such as 203.0.113.0/24") {
+    private static let subnet = SettingForm<HTTPDNSAddressBlock>(
+        "a network such as 203.0.113.0/24",
+        values: "a network such as `203.0.113.0/24`, at most /24 or /56"
+    ) {
         (text, _) throws(ValueMistake) in try AddressBlockText.parseSubnet(text)
     }
 
-    private static let providerNames = SettingForm<[String]> { reader, node, path, _ in
+    private static let providerNames = SettingForm<[String]>.list(
+        of: providerName,
+        "the names of providers, one or a list",
+        twice: { name, _ in "\(quoted(name)) is listed twice" }
+    )
+
+    private static let providerName = SettingForm<String> { _ in
+        SettingFacts(values: "names of providers")
+    } read: { reader, node, path, _ in
         let known = reader.providers
-        var names: [String] = []
-        for node in reader.elements(of: node, path: path, "the names of providers, one or a list") ?? [] {
-            let name = reader.value(of: node, path: path, "the name of a provider") { text throws(ValueMistake) in
-                guard !known.contains(text) else { return text }
-                let allowed =
-                    known.isEmpty ? "there are none in \"providers\"" : "known: \(known.joined(separator: ", "))"
-                throw ValueMistake(
-                    "no provider is called \(quoted(text)); \(allowed)",
-                    hint: text == "system"
-                        ? "for the system resolver write fallback: system, or system in place of the whole route"
-                        : nearestWord(to: text, in: known).map { "did you mean \"\($0)\"?" }
-                )
-            }
-            guard let name else { continue }
-            if names.contains(name) {
-                reader.mistakes.add("\(path): \(quoted(name)) is listed twice", at: node.position)
-            }
-            names.append(name)
+        return reader.value(of: node, path: path, "the name of a provider") { text throws(ValueMistake) in
+            guard !known.contains(text) else { return text }
+            let allowed =
+                known.isEmpty ? "there are none in \"providers\"" : "known: \(known.joined(separator: ", "))"
+            throw ValueMistake(
+                "no provider is called \(quoted(text)); \(allowed)",
+                hint: text == "system"
+                    ? "for the system resolver write fallback: system, or system in place of the whole route"
+                    : nearestWord(to: text, in: known).map { "did you mean \"\($0)\"?" }
+            )
         }
-        return names
     }
 
     /// The names of the providers in ``action``.
@@ -70,116 +80,94 @@ extension HTTPDNSRoute {
 }
 
 extension HTTPDNSRoute.Rollout {
-    static let settings: [Setting<Self>] = [
-        .init("percent", \.percent, percentForm).means("The share in percent."),
-        .init("by", \.by, .cases()).means("The unit that is drawn for the rollout."),
+    private static let settings: [Setting<Self>] = [
+        .init("percent", \.percent, percentForm).means(
+            "The share of queries that use the route; the others go to the system resolver."
+        )
+        .required("write { percent: 25 }, or leave rollout out for all"),
+        .init("by", \.by, .cases()).means(
+            "The unit that decides: the process, or the key of the request (else its host name)."
+        ),
     ]
 
-    private static let percentForm = SettingForm<Double>("a number from 0 to 100, such as 25 or 0.5") {
+    private static let percentForm = SettingForm<Double>(
+        "a number from 0 to 100, such as 25 or 0.5",
+        values: "0 to 100, at most two decimals"
+    ) {
         (text, _) throws(ValueMistake) in try PercentText.parse(text)
     }
 
-    fileprivate static let form = SettingForm<Self>(settings, of: { Self(percent: 0) }, name: "a route's rollout") {
-        reader,
-        node,
-        path,
-        _ in
-        if let text = node.text, !node.isEmpty {
-            reader.mistakes.add(
-                "\(path): found \(node.found); allowed: a mapping with the keys percent, by",
-                at: node.position,
-                hint: "write { percent: \(PercentText.digits(text) ?? "25") }"
-            )
-            return nil
+    fileprivate static let form = SettingForm<Self>.section(
+        settings,
+        name: "a route's rollout",
+        textHint: { "write { percent: \(PercentText.digits($0) ?? "25") }" },
+        start: { _ in Self(percent: 0) }
+    )
+}
+
+extension SettingForm<[HTTPDNSRoute]> {
+    static let routes = SettingForm(
+        entries: [.mapping("a route", HTTPDNSRoute.settings, of: HTTPDNSRoute(.any, .system))]
+    ) { reader, node, path, _ in
+        if node.isEmpty { return nil }
+        let entries = reader.entries(of: node, path: path, "a name, *.suffix or \"*\" for each route")
+        var lines: [HTTPDNSRoute.Pattern: Position] = [:]
+        return entries?.compactMap { entry in
+            let allowed = "a name, *.suffix or \"*\""
+            let pattern = reader.value(of: entry.key, path: path, allowed, HostKeyText.parseRoute)
+            if let pattern, !reader.isFirst(pattern, entry, in: &lines) { return nil }
+            // The settings below an invalid key can still be checked.
+            return HTTPDNSRoute.read(&reader, pattern ?? .any, entry)
         }
-        let table = KeyTable("a route's rollout", settings)
-        guard var fields = reader.fields(of: node, table, path: path) else { return nil }
-        guard fields["percent"] != nil else {
-            let hint = "write { percent: 25 }, or leave rollout out for all"
-            reader.missing("percent", path, at: node.position, hint: hint)
-            return nil
-        }
-        var rollout = Self(percent: 0)
-        reader.read(settings[...], &fields, path: path, into: &rollout)
-        return rollout
     }
 }
 
-extension SettingsReader {
-    mutating func readRoutes(_ node: ConfigurationNode, path: String) -> [HTTPDNSRoute] {
-        guard !node.isEmpty, let entries = entries(of: node, path: path, "a name, *.suffix or \"*\" for each route")
-        else { return [] }
-        var lines: [HTTPDNSRoute.Pattern: Position] = [:]
-        return entries.compactMap { text, entry in
-            let place = "\(path)[\(quoted(text))]"
-            let pattern = value(of: entry.key, path: path, "a name, *.suffix or \"*\"") { text throws(ValueMistake) in
-                try HostKeyText.parseRoute(text)
-            }
-            guard let pattern else {
-                // The key is invalid, but the settings below it can still be checked.
-                _ = readRoute(.any, entry, path: place)
-                return nil
-            }
-            if let first = lines[pattern] {
-                mistakes.add(
-                    "\(place) is the same name as on line \(first.line): \(pattern)",
-                    at: entry.key.position,
-                    hint: "keep one of them"
-                )
-                return nil
-            }
-            lines[pattern] = entry.key.position
-            return readRoute(pattern, entry, path: place)
-        }
-    }
-
-    private mutating func readRoute(
-        _ pattern: HTTPDNSRoute.Pattern,
-        _ entry: ConfigurationNode.Entry,
-        path: String
+extension HTTPDNSRoute {
+    fileprivate static func read(
+        _ reader: inout SettingsReader,
+        _ pattern: Pattern,
+        _ entry: SettingsReader.NamedEntry
     ) -> HTTPDNSRoute? {
-        let node = entry.value
-        let settings = HTTPDNSRoute.settings
-        if node.text == "system" { return HTTPDNSRoute(pattern, .system, location: location(entry.key)) }
-        guard case .mapping = node.content, var fields = fields(of: node, KeyTable("a route", settings), path: path)
+        let (node, path, position) = (entry.value, entry.place, entry.key.position)
+        if node.text == "system" { return HTTPDNSRoute(pattern, .system, location: reader.location(entry.key)) }
+        guard node.isMapping,
+            var fields = reader.fields(of: node, KeyTable("a route", settings), path: path)
         else {
             var hint: String?
             if let text = node.text {
                 hint =
-                    providers.contains(text)
+                    reader.providers.contains(text)
                     ? "write { providers: [\(text)] }"
                     : nearestWord(to: text, in: ["system"]).map { "did you mean \($0)?" }
             } else if case .sequence = node.content {
                 hint = "write { providers: [...] }"
             }
-            mistakes.add(
+            reader.mistakes.add(
                 "\(path): found \(node.found); allowed: system or { providers: [NAME], fallback: none|system }",
                 at: node.position,
                 hint: hint
             )
             return nil
         }
-        var route = HTTPDNSRoute(pattern, .providers([], fallback: .off), location: location(entry.key))
-        let isComplete = fields["providers"] != nil
-        if isComplete, let refusal = pattern.zone?.refusalOfRules {
-            mistakes.add("\(path): \(refusal)", at: entry.key.position)
-        } else if isComplete, case .suffix(let zone) = pattern, let below = try? HTTPDNSName("a.\(zone)"),
-            below.isInternal
-        {
-            mistakes.add(
+        var route = HTTPDNSRoute(pattern, .providers([], fallback: .off), location: reader.location(entry.key))
+        guard fields["providers"] != nil else {
+            // Without providers the others are of no use.
+            fields.position = position
+            reader.read(settings[...2], &fields, path: path, into: &route)
+            return nil
+        }
+        if let refusal = pattern.zone?.refusalOfRules {
+            reader.mistakes.add("\(path): \(refusal)", at: position)
+        } else if case .suffix(let zone) = pattern, (try? HTTPDNSName("a.\(zone)"))?.isInternal == true {
+            reader.mistakes.add(
                 "\(path): names below \(zone) are internal and go to no provider unless a route names them exactly",
-                at: entry.key.position,
+                at: position,
                 hint: "name them one by one, or write system"
             )
         }
-        // Without providers the others are of no use.
-        read(isComplete ? settings[...] : settings[1...2], &fields, path: path, into: &route)
-        guard isComplete else {
-            missing("providers", path, at: entry.key.position, hint: "write { providers: [NAME] } or system")
-            return nil
-        }
+        reader.read(settings, &fields, path: path, into: &route)
         if route.wantsSecondOpinion, route.providers.count == 1 {
-            mistakes.add(
+            reader.mistakes.add(
                 "\(path).second_opinion: there is one provider, and a second opinion needs another",
                 at: fields["second_opinion"]?.position,
                 hint: "name two providers, or leave second_opinion out"

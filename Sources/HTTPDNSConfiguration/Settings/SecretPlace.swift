@@ -52,12 +52,13 @@ extension FileSettings {
 
 extension SettingForm<FileSettings.SecretPlace> {
     /// `{ file: PATH }` or `{ env: NAME }`. A secret in clear text is not repeated.
-    static let secret = SettingForm(Value.settings, of: { nil }, name: "a secret", isSecretOrMapping: true) {
-        reader,
-        node,
-        path,
-        _ in
-        guard case .mapping = node.content else {
+    static let secret = SettingForm { _ in
+        var facts = SettingFacts.mapping("a secret", Value.settings, of: nil)
+        (facts.isSecret, facts.isValue) = (true, true)
+        facts.values = "`{ file: PATH }` or `{ env: NAME }`"
+        return facts
+    } read: { reader, node, path, _ in
+        guard node.isMapping else {
             if reader.allowsSecretTexts, let text = node.text, !text.isEmpty {
                 return .text(FileSettings.SecretText(text))
             }
@@ -68,8 +69,7 @@ extension SettingForm<FileSettings.SecretPlace> {
             )
             return nil
         }
-        let table = KeyTable("a secret", Value.settings)
-        guard var fields = reader.fields(of: node, table, path: path) else { return nil }
+        guard var fields = reader.fields(of: node, KeyTable("a secret", Value.settings), path: path) else { return nil }
         guard (fields["file"] == nil) != (fields["env"] == nil) else {
             reader.mistakes.add(
                 "\(path): it must have one of the keys file and env",
@@ -79,7 +79,7 @@ extension SettingForm<FileSettings.SecretPlace> {
             return nil
         }
         var place: Value?
-        reader.read(Value.settings[...], &fields, path: path, into: &place)
+        reader.read(Value.settings, &fields, path: path, into: &place)
         return place
     }
 }

@@ -107,14 +107,12 @@ extension ServeSettings {
         // Zero is an answer that may not be cached.
         .init("ttl", \.timeToLive, .duration(.zero...(.seconds(7 * 24 * 3600))))
             .means("The TTL of answers whose mapping has no `ttl`."),
-        .init("alibaba", \.alibaba, .section(Alibaba.settings, start: Alibaba()))
+        .init("alibaba", \.alibaba, .section(Alibaba.settings) { _ in Alibaba() })
             .means("The account of Alibaba's protocols."),
-        .init("tencent", \.tencent, .section(Tencent.settings, start: Tencent()))
+        .init("tencent", \.tencent, .section(Tencent.settings) { _ in Tencent() })
             .means("The account of Tencent's protocol."),
         .init("alidns", \.alidns, FileSettings.AlidnsAccount.form).means("The account of Alidns."),
-        .own("hosts", "The injected failures for a name, `*.suffix` or `*`.") {
-            if !$1.isEmpty { $3.faults = $0.readFaults($1, path: $2) }
-        },
+        .init("hosts", \.faults, .faults).means("The injected failures for a name, `*.suffix` or `*`."),
     ]
 }
 
@@ -140,14 +138,20 @@ extension ServeSettings.Tencent {
 }
 
 extension ServeSettings.Fault {
-    static let settings: [Setting<Self>] = [
-        .init("delay", \.delay, .duration(.zero...(.seconds(60)))).means("The delay of the answer."),
+    fileprivate static let settings: [Setting<Self>] = [
+        .init("delay", \.delay, .duration(.zero...(.seconds(60)))).means("The time for which the answer is held back."),
         .init("fail", \.failure, ServeSettings.Failure.form).means(
-            "A status with an empty body, or an error by its name."
+            "A status from 400 to 599 with an empty body (429 with `Retry-After: 1`), a vendor's error, or a response code "
+                + "of the DNS, which vendors' protocols report as `InternalError` or `ServiceLevelDeny`."
         ),
-        .init("garbage", \.garbage, .cases()).means("A replacement for the answer."),
-        .init("cut", \.cut, .number(0...1_000_000)).means("The number of body bytes that are sent."),
-        .init("rotate", \.rotation, .cases()).means("The change of the addresses from answer to answer."),
+        .init("garbage", \.garbage, .cases()).means(
+            "A replacement for the answer: a sign-in page, random bytes, 10 MB, or the first half; for encrypted ones also "
+                + "truncated cipher text, the other mode (only Alibaba), or hex without its last digit."
+        ),
+        .init("cut", \.cut, .number(0...1_000_000)).means("The number of bytes of the body that are sent."),
+        .init("rotate", \.rotation, .cases()).means(
+            "The change of the addresses from answer to answer: their order, or the single one that is sent."
+        ),
     ]
 }
 
@@ -169,34 +173,25 @@ extension ServeSettings.Failure {
     }
 }
 
-extension SettingsReader {
-    fileprivate mutating func readFaults(_ node: ConfigurationNode, path: String) -> [HTTPDNSRoute.Pattern:
-        ServeSettings.Fault]
-    {
-        var faults: [HTTPDNSRoute.Pattern: ServeSettings.Fault] = [:]
+extension SettingForm<[HTTPDNSRoute.Pattern: ServeSettings.Fault]> {
+    fileprivate static let faults = SettingForm(
+        entries: [.mapping("a host of serve", ServeSettings.Fault.settings, of: .init())]
+    ) { reader, node, path, _ in
+        if node.isEmpty { return nil }
+        let fault = SettingForm<ServeSettings.Fault>.section(ServeSettings.Fault.settings, name: "a host of serve") {
+            _ in
+            .init()
+        }
+        var faults: Value = [:]
         var lines: [HTTPDNSRoute.Pattern: Position] = [:]
-        for (text, entry) in entries(of: node, path: path, "a name, *.suffix or * for each fault") ?? [] {
-            let place = "\(path)[\(quoted(text))]"
-            let pattern = value(of: entry.key, path: path, "a name, *.suffix or *") { text throws(ValueMistake) in
-                try HostKeyText.parseRoute(text)
-            }
-            var fault = ServeSettings.Fault()
-            let fields = read(
-                ServeSettings.Fault.settings,
-                of: entry.value,
-                path: place,
-                name: "a host of serve",
-                into: &fault
-            )
+        for entry in reader.entries(of: node, path: path, "a name, *.suffix or * for each fault") ?? [] {
+            let allowed = "a name, *.suffix or *"
+            let pattern = reader.value(of: entry.key, path: path, allowed, HostKeyText.parseRoute)
+            let value = fault.read(&reader, entry.value, entry.place, nil)
             guard let pattern else { continue }
-            if let first = lines.updateValue(entry.key.position, forKey: pattern) {
-                mistakes.add(
-                    "\(place) is the same name as on line \(first.line): \(pattern)",
-                    at: entry.key.position,
-                    hint: "keep one of them"
-                )
-            }
-            faults[pattern] = fields.map { _ in fault }
+            _ = reader.isFirst(pattern, entry, in: &lines)
+            lines[pattern] = entry.key.position
+            faults[pattern] = value ?? .init()
         }
         return faults
     }

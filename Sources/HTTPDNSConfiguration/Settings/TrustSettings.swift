@@ -16,12 +16,8 @@ extension HTTPDNSTrust {
         .means("Public keys that servers may have, one or a list.")
     private static let hostPins = Setting("pins", \Self.pins, .pins) { $0.pin($1) }
         .means("Public keys that these hosts may have, in place of all pins of `client.trust`.")
-    private static let pinsByHost = Setting<Self>.own(
-        "pins_by_host",
-        "Public keys for a name or `*.suffix`, in place of `pins`."
-    ) {
-        $0.readPinsByHost($1, path: $2, into: &$3)
-    }
+    private static let pinsByHost = Setting("pins_by_host", \Self.self, .pinsByHost)
+        .means("Public keys for a name or `*.suffix`, in place of `pins`.")
     private static let keyLog = Setting("key_log", \Self.writesKeyLog, .truth)
         .means("Whether the secrets of TLS connections are written to the file that SSLKEYLOGFILE names.")
     private static let certificate = Setting("client_certificate", \Self.clientCertificate, .clientCertificate)
@@ -45,13 +41,81 @@ extension HTTPDNSTrust {
     ]
 }
 
-extension KeyTable {
-    static let hostTrust = KeyTable("a host's trust", HTTPDNSTrust.hostSettings)
+extension SettingForm<HTTPDNSTrust> {
+    static let trust = section(Value.settings, start: { $0 ?? Value() }, check: Value.checkVersions)
+
+    /// Pins are added to those of the trust settings.
+    fileprivate static let pinsByHost = SettingForm(entries: [], values: "pins for each name") {
+        reader,
+        node,
+        path,
+        old in
+        var trust = old ?? Value()
+        for entry in reader.entries(of: node, path: path, "names and their pins") ?? [] {
+            if trust.pinsByHost[entry.name.lowercased()] != nil {
+                reader.mistakes.add("\(entry.place) is written twice", at: entry.key.position, hint: "keep one of them")
+            }
+            // The mistakes in the pins are reported there.
+            guard let pins = reader.read(.pins, of: entry.value, path: entry.place), !pins.isEmpty else { continue }
+            do throws(HTTPDNSTrust.Error) {
+                try trust.pin(entry.name, to: pins)
+            } catch {
+                reader.mistakes.add("\(entry.place): \(error.message)", at: entry.key.position)
+            }
+        }
+        return trust
+    }
 }
 
-extension SettingForm<HTTPDNSTrust> {
-    static let trust = SettingForm(Value.settings, of: { Value() }) { reader, node, path, old in
-        reader.readTrust(Value.settings, of: node, path: path, base: old ?? Value())?.trust
+extension HTTPDNSTrust {
+    /// The settings of an entry of `client.trust_by_host`.
+    static let hostFacts = SettingFacts.mapping("a host's trust", hostSettings, of: Self())
+
+    fileprivate static func checkVersions(
+        _ reader: inout SettingsReader,
+        _ trust: inout Self,
+        _ fields: SettingsReader.Fields,
+        path: String
+    ) {
+        guard trust.maximumVersion < trust.minimumVersion,
+            let node = fields["maximum_version"] ?? fields["minimum_version"]
+        else { return }
+        reader.mistakes.add(
+            "\(path): minimum_version is \(trust.minimumVersion), and maximum_version \(trust.maximumVersion)",
+            at: node.position,
+            hint: "the maximum is the newer one, or the same"
+        )
+    }
+
+    /// Reads the trust settings of single hosts. Missing keys are as for all hosts.
+    static func readByHost(
+        _ reader: inout SettingsReader,
+        _ node: ConfigurationNode,
+        path: String,
+        into settings: inout HTTPDNSClient.Configuration
+    ) {
+        let base = settings.trust
+        for entry in reader.entries(of: node, path: path, "names and whom to believe there") ?? [] {
+            guard let pattern = reader.pattern(entry, ofAll: "client.trust and client.ca_file") else { continue }
+            let place = entry.place
+            if settings.trustByHost[pattern] != nil {
+                reader.mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
+            }
+            var origin = settings.trustOrigins[base] ?? TrustOrigin()
+            var trust = base
+            guard var fields = reader.fields(of: entry.value, KeyTable("a host's trust", hostSettings), path: place)
+            else { continue }
+            reader.read(hostSettings, &fields, path: place, into: &trust)
+            checkVersions(&reader, &trust, fields, path: place)
+            settings.trustByHost[pattern] = trust
+            if let node = fields["ca_file"] { origin.authorities = reader.place(of: node, "\(place).ca_file") }
+            if let node = fields["client_certificate"] {
+                origin.certificate = reader.place(of: node, "\(place).client_certificate")
+            }
+            origin.negotiation = reader.place(of: entry.value, place)
+            // Equal settings at several positions are reported for the first one.
+            if settings.trustOrigins[trust] == nil { settings.trustOrigins[trust] = origin }
+        }
     }
 }
 
@@ -67,7 +131,8 @@ extension SettingForm<[HTTPDNSTrust.PublicKeyPin]> {
     fileprivate static let pins: SettingForm = {
         let allowed = "public-key pins such as sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="
         return list(
-            of: SettingForm<HTTPDNSTrust.PublicKeyPin>(allowed) { (text, _) throws(ValueMistake) in
+            of: SettingForm<HTTPDNSTrust.PublicKeyPin>(allowed, values: "`sha256//` and the key's SHA-256 in base64") {
+                (text, _) throws(ValueMistake) in
                 do throws(HTTPDNSTrust.Error) {
                     return try HTTPDNSTrust.PublicKeyPin(text)
                 } catch {
@@ -83,8 +148,10 @@ extension SettingForm<[String]> {
     /// Names of cipher suites or curves, one or a list.
     fileprivate static func tlsNames(_ list: HTTPDNSTrust.NameList) -> SettingForm {
         let allowed = "\(list == .curves ? "curves" : "cipher suites") such as \(list.names[0]), one or a list"
+        let names = list.names.map { "`\($0)`" }.joined(separator: ", ")
+        let values = list == .ciphers ? "names of OpenSSL such as `ECDHE-RSA-AES128-GCM-SHA256`" : names
         return SettingForm { _ in
-            SettingFacts(isList: true)
+            SettingFacts(values: "\(values), one or a list", isList: true)
         } read: { reader, node, path, _ in
             var names: [String] = []
             for node in reader.elements(of: node, path: path, allowed) ?? [] {
@@ -107,26 +174,23 @@ extension SettingForm<[String]> {
 
 extension SettingForm<HTTPDNSTrust.ClientCertificate> {
     private static let settings: [Setting<Value>] = [
-        .init("file", \.certificateFile, .readableFile()).means("The PEM file of the certificate."),
+        .init("file", \.certificateFile, .readableFile()).means("The PEM file of the certificate.")
+            .required("it is the PEM file of the certificate", end: .none),
         .init("key", \.keyFile, .readableFile()).means("The PEM file of its private key."),
         .init("password", \.keyPassword, .keyPassword).means("The place of the password of an encrypted key."),
     ]
 
-    fileprivate static let clientCertificate = SettingForm(settings, of: { Value(certificateFile: "") }) {
-        reader,
-        node,
-        path,
-        _ in
-        var certificate = Value(certificateFile: "")
-        let name = "client.trust.client_certificate"
-        guard let fields = reader.read(settings, of: node, path: path, name: name, into: &certificate) else {
-            return nil
+    fileprivate static let clientCertificate: SettingForm = {
+        let form = section(settings, name: "client.trust.client_certificate") { _ in Value(certificateFile: "") }
+        // The name is that of its path in `client`. Errors have it in entries of `trust_by_host`, too.
+        return SettingForm {
+            var facts = form.facts($0)
+            facts.name = nil
+            return facts
+        } read: {
+            form.read(&$0, $1, $2, $3)
         }
-        if fields["file"] == nil {
-            reader.missing("file", path, at: node.position, hint: "it is the PEM file of the certificate")
-        }
-        return certificate
-    }
+    }()
 }
 
 extension SettingForm<HTTPDNSTrust.KeyPassword> {
@@ -149,102 +213,6 @@ extension SettingForm<HTTPDNSTrust.KeyPassword> {
             )
             return nil
         case nil: return nil
-        }
-    }
-}
-
-extension SettingsReader {
-    fileprivate mutating func readTrust(
-        _ settings: [Setting<HTTPDNSTrust>],
-        of node: ConfigurationNode,
-        path: String,
-        name: String? = nil,
-        base: HTTPDNSTrust
-    ) -> (trust: HTTPDNSTrust, fields: Fields)? {
-        var trust = base
-        guard let fields = read(settings, of: node, path: path, name: name, into: &trust) else { return nil }
-        if trust.maximumVersion < trust.minimumVersion,
-            let node = fields["maximum_version"] ?? fields["minimum_version"]
-        {
-            mistakes.add(
-                "\(path): minimum_version is \(trust.minimumVersion), and maximum_version \(trust.maximumVersion)",
-                at: node.position,
-                hint: "the maximum is the newer one, or the same"
-            )
-        }
-        return (trust, fields)
-    }
-
-    /// Reads the trust settings of single hosts. Missing keys are as for all hosts.
-    mutating func readTrustByHost(
-        _ node: ConfigurationNode,
-        path: String,
-        into settings: inout HTTPDNSClient.Configuration
-    ) {
-        let base = settings.trust
-        for (text, entry) in entries(of: node, path: path, "names and whom to believe there") ?? [] {
-            let place = "\(path)[\(quoted(text))]"
-            let ofAll = "client.trust and client.ca_file"
-            guard let pattern = readPattern(text, entry.key, path: place, ofAll: ofAll) else { continue }
-            if settings.trustByHost[pattern] != nil {
-                mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
-            }
-            guard
-                let (trust, fields) = readTrust(
-                    HTTPDNSTrust.hostSettings,
-                    of: entry.value,
-                    path: place,
-                    name: KeyTable.hostTrust.name,
-                    base: base
-                )
-            else { continue }
-            settings.trustByHost[pattern] = trust
-            var origin = settings.trustOrigins[base] ?? TrustOrigin()
-            if let node = fields["ca_file"] { origin.authorities = self.place(of: node, "\(place).ca_file") }
-            if let node = fields["client_certificate"] {
-                origin.certificate = self.place(of: node, "\(place).client_certificate")
-            }
-            origin.negotiation = self.place(of: entry.value, place)
-            // Equal settings at several positions are reported for the first one.
-            if settings.trustOrigins[trust] == nil { settings.trustOrigins[trust] = origin }
-        }
-    }
-
-    /// Reads a name or a suffix.
-    /// - Parameter ofAll: The key for settings of all hosts.
-    mutating func readPattern(
-        _ text: String,
-        _ node: ConfigurationNode,
-        path: String,
-        ofAll: String
-    ) -> HTTPDNSRoute.Pattern? {
-        do throws(HTTPDNSName.Error) {
-            let pattern = try HTTPDNSRoute.Pattern(text)
-            if pattern != .any { return pattern }
-            mistakes.add(
-                "\(path): \"*\" stands for all hosts; allowed: a name or *.suffix",
-                at: node.position,
-                hint: "what holds for all hosts belongs to \(ofAll)"
-            )
-        } catch {
-            mistakes.add("\(path): \(error)", at: node.position)
-        }
-        return nil
-    }
-
-    fileprivate mutating func readPinsByHost(_ node: ConfigurationNode, path: String, into trust: inout HTTPDNSTrust) {
-        for (pattern, entry) in entries(of: node, path: path, "names and their pins") ?? [] {
-            let place = "\(path)[\(quoted(pattern))]"
-            if trust.pinsByHost[pattern.lowercased()] != nil {
-                mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
-            }
-            // The mistakes in the pins are reported there.
-            guard let pins = read(.pins, of: entry.value, path: place), !pins.isEmpty else { continue }
-            do throws(HTTPDNSTrust.Error) {
-                try trust.pin(pattern, to: pins)
-            } catch {
-                mistakes.add("\(place): \(error.message)", at: entry.key.position)
-            }
         }
     }
 }

@@ -39,6 +39,10 @@ package struct ConfigurationNode: Sendable {
         return text == "" || text == "~" || text == "null"
     }
 
+    var isMapping: Bool {
+        if case .mapping = content { true } else { false }
+    }
+
     /// A description of the node, for errors.
     package var found: String {
         switch content {

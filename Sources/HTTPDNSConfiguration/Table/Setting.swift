@@ -12,7 +12,10 @@ struct Setting<Root>: Sendable {
     let key: String
     /// Sets the property to the value of a node, or adds the mistakes.
     let read: @Sendable (inout SettingsReader, ConfigurationNode, _ path: String, inout Root) -> Void
+    /// Whether its form depends on other settings of the section, which are read before it.
+    let isDependent: Bool
     private let describe: @Sendable (Root) -> SettingFacts
+    private(set) var requirement: SettingRequirement?
     private var sentence = ""
     private var isInFileOnly = false
 
@@ -22,8 +25,21 @@ struct Setting<Root>: Sendable {
         facts.key = key
         facts.sentence = sentence
         facts.isInFileOnly = facts.isInFileOnly || isInFileOnly
+        facts.isRequired = requirement != nil
         return facts
     }
+}
+
+/// The consequence of a setting that a section must have.
+struct SettingRequirement: Sendable {
+    /// The mistake after which the later settings of the section are not read.
+    enum End: Sendable {
+        case none, missing, missingOrWrong
+    }
+
+    /// The hint of the error without it.
+    var hint: String
+    var end: End
 }
 
 /// The description of a setting, for sources other than files, the schema and the reference.
@@ -41,6 +57,7 @@ package struct SettingFacts: Sendable {
     package var text: String?
     package var isList = false
     package var isSecret = false
+    package var isRequired = false
     /// Whether sources other than files are not asked for it.
     package var isInFileOnly = false
     /// Whether it may be a text or a list, and not only a mapping.
@@ -51,6 +68,13 @@ package struct SettingFacts: Sendable {
     package var name: String?
     /// The settings of a mapping.
     package var parts: [SettingFacts] = []
+    /// The forms of an entry of a list, or of a mapping with names of the user.
+    package var entries: [SettingFacts] = []
+
+    /// Returns the description of a mapping with settings.
+    static func mapping<Part>(_ name: String, _ settings: [Setting<Part>], of part: Part) -> SettingFacts {
+        SettingFacts(isValue: false, name: name, parts: settings.map { $0.facts(part) })
+    }
 }
 
 extension Setting {
@@ -62,17 +86,31 @@ extension Setting {
         _ form: SettingForm<Value>,
         set: (@Sendable (inout Root, Value) -> Void)? = nil
     ) {
-        self.init(key, path, ofSection: { _ in form }, set: set)
+        self.init(key, path, isDependent: false, { _ in form }, set)
     }
 
     /// Declares a setting whose form depends on other settings of its section.
     init<Value>(
         _ key: String,
         _ path: any WritableKeyPath<Root, Value> & Sendable,
-        ofSection form: @escaping @Sendable (Root) -> SettingForm<Value>,
-        set: (@Sendable (inout Root, Value) -> Void)? = nil
+        ofSection form: @escaping @Sendable (Root) -> SettingForm<Value>
     ) {
-        self.init(key: key) { reader, node, place, root in
+        self.init(key, path, isDependent: true, form)
+    }
+
+    /// Declares a section whose settings are parts of a property.
+    init<Part: Sendable>(_ key: String, _ path: any WritableKeyPath<Root, Part> & Sendable, section: [Setting<Part>]) {
+        self.init(key, path, isDependent: false, { root in .section(section) { [old = root[keyPath: path]] _ in old } })
+    }
+
+    private init<Value>(
+        _ key: String,
+        _ path: any WritableKeyPath<Root, Value> & Sendable,
+        isDependent: Bool,
+        _ form: @escaping @Sendable (Root) -> SettingForm<Value>,
+        _ set: (@Sendable (inout Root, Value) -> Void)? = nil
+    ) {
+        self.init(key, isDependent: isDependent) { reader, node, place, root in
             guard let value = form(root).read(&reader, node, place, root[keyPath: path]) else { return }
             if let set { set(&root, value) } else { root[keyPath: path] = value }
         } describe: { root in
@@ -82,53 +120,33 @@ extension Setting {
         }
     }
 
-    /// Declares a section whose settings are parts of a property.
-    init<Part: Sendable>(_ key: String, _ path: any WritableKeyPath<Root, Part> & Sendable, section: [Setting<Part>]) {
-        self.init(key, path, ofSection: { root in .section(section, start: root[keyPath: path]) })
-    }
-
     /// Declares a setting of a property that is nil without it.
     init<Value>(_ key: String, _ path: any WritableKeyPath<Root, Value?> & Sendable, _ form: SettingForm<Value>) {
-        self.init(
-            key,
-            path,
-            SettingForm<Value?> {
-                form.facts($0 ?? nil)
-            } read: { reader, node, path, old in
-                form.read(&reader, node, path, old ?? nil).map(Optional.some)
-            }
-        )
+        self.init(key, path, form.optional)
     }
 
     /// Declares a value that states a fact, and that has no property.
     init<Value>(_ key: String, only form: SettingForm<Value>) {
-        self.init(key: key) { reader, node, path, _ in
+        self.init(key) { reader, node, path, _ in
             _ = form.read(&reader, node, path, nil)
         } describe: { _ in
             form.facts(nil)
         }
     }
 
-    /// Declares a part of the file with names of the user, or one that code of its own reads after the section.
-    static func own(
-        _ key: String,
-        _ sentence: String,
-        read: @escaping @Sendable (inout SettingsReader, ConfigurationNode, _ path: String, inout Root) -> Void = {
-            _,
-            _,
-            _,
-            _ in
-        }
-    ) -> Setting {
-        Setting(key: key, read: read) { _ in SettingFacts() }.inFileOnly().means(sentence)
+    /// Declares a key of files that code of its own reads, before or after the section.
+    static func own(_ key: String, entries: [SettingFacts] = []) -> Setting {
+        Setting(key, read: { _, _, _, _ in }, describe: { _ in SettingFacts(isInFileOnly: true, entries: entries) })
     }
 
     private init(
-        key: String,
+        _ key: String,
+        isDependent: Bool = false,
         read: @escaping @Sendable (inout SettingsReader, ConfigurationNode, String, inout Root) -> Void,
         describe: @escaping @Sendable (Root) -> SettingFacts
     ) {
         self.key = key
+        self.isDependent = isDependent
         self.read = read
         self.describe = describe
     }
@@ -144,6 +162,13 @@ extension Setting {
     func inFileOnly() -> Setting {
         var setting = self
         setting.isInFileOnly = true
+        return setting
+    }
+
+    /// Returns the setting as one that its section must have.
+    func required(_ hint: String, end: SettingRequirement.End = .missing) -> Setting {
+        var setting = self
+        setting.requirement = SettingRequirement(hint: hint, end: end)
         return setting
     }
 }

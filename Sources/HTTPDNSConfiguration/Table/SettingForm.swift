@@ -48,28 +48,30 @@ struct SettingForm<Value: Sendable>: Sendable {
         }
     }
 
-    /// Creates the form of a mapping that `read` reads.
-    /// - Parameter isSecretOrMapping: Whether it may also be a text, which may be secret.
-    init<Part>(
-        _ settings: [Setting<Part>],
-        of part: @escaping @Sendable () -> Part,
-        name: String? = nil,
-        isSecretOrMapping: Bool = false,
+    /// Creates the form of a list, or of a mapping with names of the user, whose entries have these forms.
+    init(
+        entries: [SettingFacts],
+        values: String = "",
         read: @escaping @Sendable (inout SettingsReader, ConfigurationNode, _ path: String, _ old: Value?) -> Value?
     ) {
-        self.read = read
-        facts = { _ in
-            let parts = settings.map { $0.facts(part()) }
-            return SettingFacts(isSecret: isSecretOrMapping, isValue: isSecretOrMapping, name: name, parts: parts)
-        }
+        self.init(facts: { _ in SettingFacts(values: values, isInFileOnly: true, entries: entries) }, read: read)
     }
 
     /// Returns the form of a value that is made of this one's.
-    func map<Other>(_ convert: @escaping @Sendable (Value) -> Other) -> SettingForm<Other> {
+    func map<Other>(_ convert: @escaping @Sendable (Value) -> Other?) -> SettingForm<Other> {
         SettingForm<Other> { _ in
             facts(nil)
         } read: { reader, node, path, _ in
-            read(&reader, node, path, nil).map(convert)
+            read(&reader, node, path, nil).flatMap(convert)
+        }
+    }
+
+    /// The form for a property that is nil without a value.
+    var optional: SettingForm<Value?> {
+        SettingForm<Value?> {
+            facts($0 ?? nil)
+        } read: { reader, node, path, old in
+            read(&reader, node, path, old ?? nil).map(Optional.some)
         }
     }
 }
@@ -77,51 +79,62 @@ struct SettingForm<Value: Sendable>: Sendable {
 // MARK: - Sections
 
 extension SettingForm {
-    /// The form of a mapping with settings, which begin with those of `start`.
+    /// Checks the settings of a section together, after they were read, and may change the part that they set.
+    typealias SectionCheck<Part> =
+        @Sendable (
+            inout SettingsReader, inout Part, SettingsReader.Fields, _ path: String
+        ) -> Void
+
+    /// The form of a mapping with settings.
     static func section(
         _ settings: [Setting<Value>],
+        name: String? = nil,
         words: KeyValuePairs<String, Value> = [:],
-        namesWords: Bool = true,
-        start: Value
+        textHint: (@Sendable (String) -> String?)? = nil,
+        start: @escaping @Sendable (Value?) -> Value,
+        check: @escaping SectionCheck<Value> = { _, _, _, _ in }
     ) -> SettingForm {
-        section(settings, words: words, namesWords: namesWords, start: { _ in start }, end: { $0 })
+        section(settings, name: name, words: words, textHint: textHint, start: start, end: { $0 }, check: check)
     }
 
     /// The form of a mapping with settings of a part.
     /// - Parameters:
+    ///   - name: The name of the section in errors; nil for its path.
     ///   - words: The words that are allowed in place of the mapping, with the value for each.
     ///   - namesWords: Whether errors about other texts name these words.
+    ///   - textHint: A function that returns the correction of a text in place of the mapping.
     ///   - start: The part before the settings of a mapping.
     ///   - end: The value of a part.
     static func section<Part>(
         _ settings: [Setting<Part>],
+        name: String? = nil,
         words: KeyValuePairs<String, Value> = [:],
         namesWords: Bool = true,
+        textHint: (@Sendable (String) -> String?)? = nil,
         start: @escaping @Sendable (Value?) -> Part,
-        end: @escaping @Sendable (Part) -> Value
+        end: @escaping @Sendable (Part) -> Value?,
+        check: @escaping SectionCheck<Part> = { _, _, _, _ in }
     ) -> SettingForm {
         SettingForm { value in
             let parts = settings.map { $0.facts(start(value)) }
-            return SettingFacts(isValue: !words.isEmpty, words: words.map(\.key), parts: parts)
+            return SettingFacts(isValue: !words.isEmpty, words: words.map(\.key), name: name, parts: parts)
         } read: { reader, node, path, old in
-            if node.isEmpty { return nil }
+            if node.isEmpty, settings.allSatisfy({ $0.requirement == nil }) { return nil }
             if let word = words.first(where: { $0.key == node.text }) { return word.value }
+            let table = KeyTable(name ?? path, settings)
             guard words.isEmpty || !namesWords || node.isMapping else {
-                let keys = settings.map(\.key).joined(separator: ", ")
-                let allowed = "\(words.map(\.key).joined(separator: ", ")), or a mapping with the keys \(keys)"
+                let allowed = "\(words.map(\.key).joined(separator: ", ")), or a mapping with \(table.allowed)"
                 reader.mistakes.add("\(path): found \(node.found); allowed: \(allowed)", at: node.position)
                 return nil
             }
             var part = start(old)
-            reader.read(settings, of: node, path: path, into: &part)
+            let hint = node.text.flatMap { textHint?($0) }
+            guard var fields = reader.fields(of: node, table, path: path, hint: hint),
+                reader.read(settings, &fields, path: path, into: &part)
+            else { return nil }
+            check(&reader, &part, fields, path)
             return end(part)
         }
-    }
-}
-
-extension ConfigurationNode {
-    fileprivate var isMapping: Bool {
-        if case .mapping = content { true } else { false }
     }
 }
 
@@ -132,10 +145,12 @@ extension SettingForm {
     /// - Parameters:
     ///   - list: The allowed values, for errors.
     ///   - isUnique: Whether a value may stand in the list once only.
+    ///   - twice: Returns the error about a value that stands in the list already, at a position.
     static func list<Element: Hashable>(
         of form: SettingForm<Element>,
         _ list: String,
-        isUnique: Bool = true
+        isUnique: Bool = true,
+        twice: @escaping @Sendable (Element, Position) -> String = { value, _ in "\(value) is listed twice" }
     ) -> SettingForm where Value == [Element] {
         SettingForm { values in
             var facts = form.facts(nil)
@@ -148,15 +163,14 @@ extension SettingForm {
             facts.isList = true
             return facts
         } read: { reader, node, path, _ in
-            var values: [Element] = []
-            for node in reader.elements(of: node, path: path, list) ?? [] {
-                guard let value = form.read(&reader, node, path, nil) else { continue }
-                if isUnique, values.contains(value) {
-                    reader.mistakes.add("\(path): \(value) is listed twice", at: node.position)
+            var positions: [Element: Position] = [:]
+            return (reader.elements(of: node, path: path, list) ?? []).compactMap { node in
+                guard let value = form.read(&reader, node, path, nil) else { return nil }
+                if let position = positions.updateValue(node.position, forKey: value), isUnique {
+                    reader.mistakes.add("\(path): \(twice(value, position))", at: node.position)
                 }
-                values.append(value)
+                return value
             }
-            return values
         }
     }
 
@@ -386,18 +400,28 @@ extension SettingForm<[HTTPDNSName]> {
 
 extension SettingForm<String> {
     /// Any text.
-    static func text(_ allowed: String) -> SettingForm { SettingForm(allowed) { (text, _) in text } }
+    static func text(_ allowed: String) -> SettingForm { SettingForm(allowed, values: "text") { (text, _) in text } }
 
     /// An account, or the identifier of a key.
     static let identifier: SettingForm = {
         let allowed = "1 to 128 of a-z, A-Z, 0-9, -, _ and ."
-        return SettingForm(allowed) { (text, _) throws(ValueMistake) in
-            guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(SettingsReader.isNameOctet) else {
+        return SettingForm(allowed, values: "1 to 128 of `a-z A-Z 0-9 - _ .`") { (text, _) throws(ValueMistake) in
+            guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(isNameOctet) else {
                 throw ValueMistake("found \(quoted(text)); allowed: \(allowed)")
             }
             return text
         }
     }()
+}
+
+/// Returns whether names of providers and accounts may have a byte.
+func isNameOctet(_ octet: UInt8) -> Bool {
+    switch octet {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+        true
+    default: false
+    }
 }
 
 /// Paths, which are relative to the folder of the configuration file.
