@@ -8,7 +8,7 @@ internal import HTTPTypes
 
 /// The header fields that the client adds to requests. Errors repeat their names, never a value.
 extension SettingForm<HTTPFields> {
-    static let headers = SettingForm(entries: [], values: "fields with a value or a list of values") {
+    static let headers = SettingForm(entries: [], values: "fields and values") {
         reader,
         node,
         path,

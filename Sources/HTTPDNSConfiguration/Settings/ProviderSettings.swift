@@ -101,7 +101,7 @@ extension FileSettings.Provider {
     )
     .means("The https URL of the service; `http` only for a loopback address.")
     private static let bootstrap = Setting("bootstrap", \Self.bootstrap, .bootstrap)
-        .means("The addresses of the service, whose name is never looked up. A URL of yours with a name needs them.")
+        .means("The addresses of the service, whose name is never looked up; a named URL needs them.")
     private static let method = Setting("method", \Self.method, .cases())
         .means("The method of DNS over HTTPS; HTTP caches can help with `get`.")
     private static let service: [Setting<Self>] = [
@@ -181,8 +181,8 @@ extension SettingForm<HTTPDNSResolver.Configuration.ProviderLimits> {
         // No service accepts more from one machine.
         .init("per_second", \.queriesPerSecond, SettingForm<Int>.number(1...1_000_000).map { Double($0) })
             .means(
-                "The maximum average number of queries in a second, with a burst of as many. "
-                    + "For further ones the next provider is asked, or a stale answer serves."
+                "The maximum average number of queries in a second, with a burst of as many; "
+                    + "further ones go to the next provider, or a stale answer serves."
             ),
     ]
 

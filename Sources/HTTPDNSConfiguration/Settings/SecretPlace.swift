@@ -55,7 +55,7 @@ extension SettingForm<FileSettings.SecretPlace> {
     static let secret = SettingForm { _ in
         var facts = SettingFacts.mapping("a secret", Value.settings, of: nil)
         (facts.isSecret, facts.isValue) = (true, true)
-        facts.values = "`{ file: PATH }` or `{ env: NAME }`"
+        facts.values = "[a secret](#providers)"
         return facts
     } read: { reader, node, path, _ in
         guard node.isMapping else {

@@ -151,7 +151,7 @@ extension SettingForm<[String]> {
         let names = list.names.map { "`\($0)`" }.joined(separator: ", ")
         let values = list == .ciphers ? "names of OpenSSL such as `ECDHE-RSA-AES128-GCM-SHA256`" : names
         return SettingForm { _ in
-            SettingFacts(values: "\(values), one or a list", isList: true)
+            SettingFacts(values: "\(values), or a list", isList: true)
         } read: { reader, node, path, _ in
             var names: [String] = []
             for node in reader.elements(of: node, path: path, allowed) ?? [] {

@@ -157,7 +157,7 @@ extension SettingForm {
             let unique = isUnique ? #""uniqueItems": true, "# : ""
             let items = #"{ "type": "array", "minItems": 1, \#(unique)"items": \#(facts.schema) }"#
             if !facts.schema.isEmpty { facts.schema = #"{ "anyOf": [\#(facts.schema), \#(items)] }"# }
-            facts.values += ", one or a list"
+            facts.values += ", or a list"
             let texts = (values ?? []).compactMap { form.facts($0).text }
             facts.text = texts.isEmpty ? nil : texts.joined(separator: ", ")
             facts.isList = true
@@ -254,7 +254,7 @@ extension SettingForm<HTTPDNSByteCount?> {
         let bounds = [range.lowerBound, range.upperBound].map(ByteCountText.write).joined(separator: " to ")
         return SettingForm(
             "a byte count such as 4MiB, or none",
-            values: "a byte count\(range.upperBound == .max ? "" : " \(bounds)"), or `none`",
+            values: "\(range.upperBound == .max ? "a byte count" : bounds), or `none`",
             schema: #"{ "anyOf": [{ "const": "none" }, \#(reference("bytes"))] }"#,
             write: { $0.map { ByteCountText.write($0.bytes) } ?? "none" }
         ) { (text, _) throws(ValueMistake) in
@@ -347,7 +347,7 @@ extension SettingForm<Set<HTTPField.Name>> {
 
     private static let fieldName = SettingForm<HTTPField.Name>(
         "the name of a header field",
-        values: "the name of a header field",
+        values: "a header name",
         schema: reference("field")
     ) { (text, _) throws(ValueMistake) in
         guard let name = HTTPField.Name(text) else {
@@ -405,7 +405,7 @@ extension SettingForm<String> {
     /// An account, or the identifier of a key.
     static let identifier: SettingForm = {
         let allowed = "1 to 128 of a-z, A-Z, 0-9, -, _ and ."
-        return SettingForm(allowed, values: "1 to 128 of `a-z A-Z 0-9 - _ .`") { (text, _) throws(ValueMistake) in
+        return SettingForm(allowed, values: "letters, digits, `-_.`") { (text, _) throws(ValueMistake) in
             guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(isNameOctet) else {
                 throw ValueMistake("found \(quoted(text)); allowed: \(allowed)")
             }

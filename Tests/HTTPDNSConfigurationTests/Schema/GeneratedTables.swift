@@ -45,10 +45,30 @@ struct GeneratedTablesTests {
 
     private func table(_ section: String, _ sections: Set<String>) -> [String] {
         if section == "names" { return ["| key | name in code |", "|---|---|"] + names(FileSettings.facts, "") }
-        let settings = section.split(separator: ".").reduce(FileSettings.facts) { settings, key in
-            settings.first { $0.key == key }?.parts ?? []
+        let path = section.split(separator: ".").map(String.init)
+        if path[0] == "providers" { return header + rows(providers(path[1]), "", section, sections) }
+        let settings = path.enumerated().reduce(FileSettings.facts) { settings, key in
+            guard let part = settings.first(where: { $0.key == key.element }) else { return settings }
+            return path.dropFirst(key.offset + 1) == ["NAME"] ? part.entries.first?.parts ?? [] : part.parts
         }
-        return ["| key | meaning | values | default |", "|---|---|---|---|"] + rows(settings, "", section, sections)
+        return header + rows(settings, "", section, sections)
+    }
+
+    private let header = ["| key | meaning | values | default |", "|---|---|---|---|"]
+
+    /// Returns the settings of kinds of providers that neither `doh` nor the table before them has.
+    private func providers(_ kinds: String) -> [SettingFacts] {
+        let all = FileSettings.facts.first { $0.key == "providers" }?.entries ?? []
+        var found: [SettingFacts] = []
+        for kind in ["doh", "json-alidns", "alibaba-v2", "tencent"] {
+            let settings = all.first { $0.name == "a provider of kind \(kind)" }?.parts ?? []
+            let new = settings.filter { setting in
+                !found.contains { $0.key == setting.key && $0.sentence == setting.sentence }
+            }
+            found += new
+            if kinds.hasSuffix(kind) { return kinds.contains(" ") ? found : new }
+        }
+        return []
     }
 
     /// Returns the rows of a section; sections inside it have theirs here, unless they have a table of their own.
@@ -56,16 +76,19 @@ struct GeneratedTablesTests {
     {
         settings.flatMap { setting -> [String] in
             let (key, path) = (prefix + setting.key, "\(path).\(setting.key)")
-            let isSection = !setting.parts.isEmpty && setting.name == nil
-            if isSection, !setting.isInFileOnly, !setting.isSecret, !sections.contains(path), path != "client.trust" {
+            // A secret is one value, whose parts are its places.
+            let isSection = !setting.parts.isEmpty && setting.name != "a secret"
+            if isSection, !setting.isInFileOnly, !setting.isSecret, !sections.contains(path) {
                 return rows(setting.parts, "\(key).", path, sections)
             }
             let words = setting.words.map { "`\($0)`, " }.joined()
-            let isBelow = isSection || setting.isInFileOnly
-            let values = isBelow ? words + (words.isEmpty ? "see below" : "or keys: see below") : setting.values
+            let isBelow = isSection || setting.isInFileOnly && setting.values.isEmpty
+            // "Whether" says which values there are.
+            let stated = setting.values == "`true`, `false`" ? "" : setting.values
+            let values = isBelow ? words + (words.isEmpty ? "see below" : "or keys: see below") : stated
             // A setting without a property states a fact.
-            let fact = setting.property == nil && !isBelow ? setting.values : "none"
-            let preset = isSection ? "" : setting.text.map { "`\($0)`" } ?? fact
+            let fact = setting.property == nil && !isBelow ? setting.values : ""
+            let preset = setting.isRequired ? "required" : isSection ? "" : setting.text.map { "`\($0)`" } ?? fact
             return ["| `\(key)` | \(setting.sentence) | \(values) | \(preset) |"]
         }
     }
