@@ -90,12 +90,12 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
         )
     }
 
-    static func refused(_ fault: ControlReply.Failure, _ path: String) -> ControlCallError {
+    static func refused(_ fault: ControlFault, _ path: String) -> ControlCallError {
         ControlCallError(
             code: .refused,
             message: "the service behind \(path) refused: \(fault.message)",
             hint: fault.hint,
-            fault: fault.code
+            fault: fault.code.rawValue
         )
     }
 }

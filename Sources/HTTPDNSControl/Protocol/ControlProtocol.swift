@@ -28,39 +28,39 @@ package enum ControlProtocol {
 }
 
 /// The reason that a request has no result: the value of `error` in the reply.
-package struct ControlFault: Error, Hashable, Sendable {
+package struct ControlFault: Error, Codable, Hashable, Sendable {
     /// The kind of fault as a short identifier.
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
+    package struct Code: RawRepresentable, Codable, Hashable, Sendable {
         /// The identifier.
-        package let description: String
+        package let rawValue: String
 
         /// Creates a code from a reply, which may be newer than this library.
-        package init(description: String) { self.description = description }
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// The line is not a request: no JSON, no object, a member missing or of the wrong type.
-        package static let badRequest = Code(description: "bad-request")
+        package static let badRequest = Code(rawValue: "bad-request")
         /// The line is longer than the limit for requests.
-        package static let lineTooLong = Code(description: "line-too-long")
+        package static let lineTooLong = Code(rawValue: "line-too-long")
         /// The request has a version that this library does not support.
-        package static let unsupportedVersion = Code(description: "unsupported-version")
+        package static let unsupportedVersion = Code(rawValue: "unsupported-version")
         /// The command does not exist.
-        package static let unknownCommand = Code(description: "unknown-command")
+        package static let unknownCommand = Code(rawValue: "unknown-command")
         /// No route has this pattern.
-        package static let unknownRoute = Code(description: "unknown-route")
+        package static let unknownRoute = Code(rawValue: "unknown-route")
         /// The service gave the control socket no traffic monitor.
-        package static let noMonitor = Code(description: "no-monitor")
+        package static let noMonitor = Code(rawValue: "no-monitor")
         /// The connection has a watch already.
-        package static let alreadyWatching = Code(description: "already-watching")
+        package static let alreadyWatching = Code(rawValue: "already-watching")
         /// The reply would be longer than the limit for replies.
-        package static let replyTooLong = Code(description: "reply-too-long")
+        package static let replyTooLong = Code(rawValue: "reply-too-long")
         /// The limit on connections is reached.
-        package static let tooManyConnections = Code(description: "too-many-connections")
+        package static let tooManyConnections = Code(rawValue: "too-many-connections")
         /// There was no request for too long.
-        package static let idle = Code(description: "idle")
+        package static let idle = Code(rawValue: "idle")
         /// The peer is neither the service's own user nor root.
-        package static let notPermitted = Code(description: "not-permitted")
+        package static let notPermitted = Code(rawValue: "not-permitted")
         /// The client is shut down.
-        package static let shutDown = Code(description: "shut-down")
+        package static let shutDown = Code(rawValue: "shut-down")
     }
 
     /// The kind of fault.

@@ -19,12 +19,6 @@ package struct ControlReply: Codable, Hashable, Sendable {
         package var library: String
         /// The supported versions of the control protocol.
         package var protocolVersions: [Int]
-
-        package init(processIdentifier: Int, library: String, protocolVersions: [Int]) {
-            self.processIdentifier = processIdentifier
-            self.library = library
-            self.protocolVersions = protocolVersions
-        }
     }
 
     /// The result of a refresh.
@@ -33,11 +27,6 @@ package struct ControlReply: Codable, Hashable, Sendable {
         package var asked: Int
         /// Whether there are more than were refreshed.
         package var isTruncated: Bool
-
-        package init(asked: Int, isTruncated: Bool) {
-            self.asked = asked
-            self.isTruncated = isTruncated
-        }
     }
 
     /// The records of a traffic monitor.
@@ -64,13 +53,6 @@ package struct ControlReply: Codable, Hashable, Sendable {
         }
     }
 
-    /// The reason that there is no result.
-    package struct Failure: Codable, Hashable, Sendable {
-        package var code: String
-        package var message: String
-        package var hint: String?
-    }
-
     package var version = ControlProtocol.version
     /// The request's command; nil when the request could not be parsed.
     package var command: String?
@@ -82,13 +64,12 @@ package struct ControlReply: Codable, Hashable, Sendable {
     package var refresh: Refresh?
     package var event: ControlEvent?
     package var records: Records?
-    package var error: Failure?
+    /// The reason that there is no result.
+    package var error: ControlFault?
 
-    package init(to command: String?) { self.command = command }
-
-    package init(to command: String?, _ fault: ControlFault) {
+    package init(to command: String?, _ fault: ControlFault? = nil) {
         self.command = command
-        error = Failure(code: fault.code.description, message: fault.message, hint: fault.hint)
+        error = fault
     }
 
     private enum CodingKeys: String, CodingKey {

@@ -32,17 +32,16 @@ extension ControlRequest {
         var members = Members(command: word)
         switch command {
         case .ping: break
-        case .dump(let selection): members.select(selection)
+        case .dump(let selection): members.select(selection.limit, selection.names)
         case .turn(let isOn, let route):
             members.state = isOn ? "on" : "off"
             members.route = route?.description
         case .refresh(let names): members.names = names?.map(\.description)
         case .watch(let interval, let selection):
             members.interval = interval.inSeconds
-            members.select(selection)
+            members.select(selection.limit, selection.names)
         case .records(let selection):
-            members.limit = selection.limit
-            members.names = selection.names?.map(\.description)
+            members.select(selection.limit, selection.names)
             members.status = selection.statuses?.description
             members.failed = selection.isFailed ? true : nil
             members.slowerThan = selection.slowerThan?.inSeconds
@@ -57,8 +56,8 @@ extension ControlRequest {
 }
 
 extension ControlRequest.Members {
-    fileprivate mutating func select(_ selection: ControlRequest.Selection) {
-        limit = selection.limit
-        names = selection.names?.map(\.description)
+    fileprivate mutating func select(_ limit: Int, _ names: [HTTPDNSRoute.Pattern]?) {
+        self.limit = limit
+        self.names = names?.map(\.description)
     }
 }

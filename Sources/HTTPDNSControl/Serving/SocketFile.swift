@@ -154,12 +154,17 @@ struct SocketAddress {
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: octets) }
     }
 
-    private func withPointer(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        withUnsafePointer(to: address) { pointer in
+    /// - Throws: The number of the system's error.
+    private func pass(
+        to call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32,
+        _ descriptor: Int32
+    ) throws(SystemErrorNumber) {
+        let result = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                call(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
+        guard result == 0 else { throw SystemErrorNumber(errno) }
     }
 
     /// Returns a stream socket that child processes do not inherit.
@@ -172,19 +177,9 @@ struct SocketAddress {
         return descriptor
     }
 
-    func connect(_ descriptor: Int32) throws(SystemErrorNumber) {
-        let result = withPointer { address, length in
-            Glibc.connect(descriptor, address, length)
-        }
-        guard result == 0 else { throw SystemErrorNumber(errno) }
-    }
+    func connect(_ descriptor: Int32) throws(SystemErrorNumber) { try pass(to: Glibc.connect, descriptor) }
 
-    func bind(_ descriptor: Int32) throws(SystemErrorNumber) {
-        let result = withPointer { address, length in
-            Glibc.bind(descriptor, address, length)
-        }
-        guard result == 0 else { throw SystemErrorNumber(errno) }
-    }
+    func bind(_ descriptor: Int32) throws(SystemErrorNumber) { try pass(to: Glibc.bind, descriptor) }
 }
 
 /// A lock on a folder (`flock(2)`) for changes of its sockets, which one process holds at a time, without a lock file.

@@ -62,6 +62,6 @@ struct ControlReplyTests {
         var reply = ControlReply(to: "watch")
         reply.event = event
         let read = try ControlReply(line: reply.line)
-        #expect(read.error?.code == "reply-too-long" && read.event == nil && read.command == "watch")
+        #expect(read.error?.code == .replyTooLong && read.event == nil && read.command == "watch")
     }
 }

@@ -97,7 +97,7 @@ struct ControlRequestTests {
     @Test("An invalid request is refused with its code and a reason on one line", arguments: refusedLines)
     func refused(line: String, code: String, message: String) throws {
         let fault = #expect(throws: ControlFault.self) { try ControlRequest(line: Array(line.utf8)) }
-        #expect(fault?.code.description == code)
+        #expect(fault?.code.rawValue == code)
         #expect(fault?.message.contains(message) == true, "\(fault?.message ?? "-")")
         #expect(fault?.message.contains("\n") == false)
         #expect(fault?.hint != nil)
