@@ -5,6 +5,11 @@ import HTTPDNSConfiguration
 import Testing
 
 #if YAML
+/// Returns the keys of a section as errors list them, so that a new key changes no test.
+func keys(_ section: String) -> String {
+    KeyTable.all.filter { $0.name == section }.flatMap(\.keys).joined(separator: ", ")
+}
+
 /// A configuration file with mistakes, and the text that tells about them.
 struct MistakeCase: Sendable, CustomTestStringConvertible {
     var name: String

@@ -96,8 +96,7 @@ struct ResolvingMistakeTests {
                 f.yaml:2:46: resolver: attempt_limit (4s) is above time_limit (2s) (one query is never waited for \
                 longer than time_limit)
                 f.yaml:2:76: resolver.families: found "ipv6"; allowed: v4, v6, both
-                f.yaml:2:82: "fallback" is not a key of resolver; allowed: families, internal_zones, hedge_after, \
-                attempt_limit, time_limit, system_threads (it is a key of a route)
+                f.yaml:2:82: "fallback" is not a key of resolver; allowed: \(keys("resolver")) (it is a key of a route)
                 """
             ),
             MistakeCase(

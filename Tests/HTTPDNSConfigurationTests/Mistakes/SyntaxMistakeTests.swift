@@ -180,8 +180,7 @@ struct SyntaxMistakeTests {
                   <<: { entries: 5 }
                 """,
                 """
-                f.yaml:3:3: "<<" is not a key of cache; allowed: entries, bytes, ttl, stale_limit, stale_after, refresh_ahead, \
-                refresh_idle_names, preresolve, snapshot (merge keys are not supported: write the keys out)
+                f.yaml:3:3: "<<" is not a key of cache; allowed: \(keys("cache")) (merge keys are not supported: write the keys out)
                 """
             ),
             MistakeCase(
