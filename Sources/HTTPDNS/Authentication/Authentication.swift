@@ -110,7 +110,7 @@ struct Authentication: Sendable {
         let own = HTTPDNSClient.Credential.digest(user: credential.user, password: password)
         let login = HTTPDNSClient.Credential.Login(
             user: credential.user,
-            password: HTTPDNSClient.Credential.Secret(password)
+            password: password
         )
         return DigestRun(
             login,

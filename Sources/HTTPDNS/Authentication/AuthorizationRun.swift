@@ -233,13 +233,13 @@ struct BearerRun: AuthorizationRun {
 
 /// The use of a Bearer credential whose token another program renews.
 struct FixedTokenRun: AuthorizationRun {
-    let secret: HTTPDNSClient.Credential.Secret
+    let secret: HTTPDNSSecret
     let target: AuthorizationTarget
     private var text: String?
     private var isReadAgain = false
     private var deadline: MonotonicTime?
 
-    init(_ secret: HTTPDNSClient.Credential.Secret, target: AuthorizationTarget) {
+    init(_ secret: HTTPDNSSecret, target: AuthorizationTarget) {
         self.secret = secret
         self.target = target
     }
@@ -296,9 +296,9 @@ struct AuthorizationTarget: Sendable {
 
     /// Returns a secret.
     /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed`, or `timedOut` at the deadline; `CancellationError`.
-    func secret(_ secret: HTTPDNSClient.Credential.Secret, until deadline: MonotonicTime?) async throws -> String {
+    func secret(_ secret: HTTPDNSSecret, until deadline: MonotonicTime?) async throws -> String {
         do {
-            return try await secret.value.current(until: deadline)
+            return try await secret.current(until: deadline)
         } catch let error as SecretError {
             guard error.isOverdue else { throw failure("\(error)") }
             throw HTTPDNSClientError.overdue(error, of: host)

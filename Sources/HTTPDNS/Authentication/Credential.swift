@@ -21,7 +21,7 @@ extension HTTPDNSClient {
             case basic(Login, isPreemptive: Bool)
             case digest(Login)
             case bearer(BearerTokens)
-            case fixedToken(Secret)
+            case fixedToken(HTTPDNSSecret)
         }
 
         let content: Content
@@ -44,7 +44,7 @@ extension HTTPDNSClient {
         public static func basic(user: String, password: HTTPDNSSecret, preemptive: Bool = false)
             -> HTTPDNSClient.Credential
         {
-            HTTPDNSClient.Credential(.basic(Login(user: user, password: Secret(password)), isPreemptive: preemptive))
+            HTTPDNSClient.Credential(.basic(Login(user: user, password: password), isPreemptive: preemptive))
         }
 
         /// Returns a credential for the Digest scheme (RFC 7616) with MD5 or SHA-256, with or without `-sess`, and the
@@ -55,7 +55,7 @@ extension HTTPDNSClient {
         ///   - user: The user name, without control characters.
         ///   - password: The source of the password, which is read for each request.
         public static func digest(user: String, password: HTTPDNSSecret) -> HTTPDNSClient.Credential {
-            HTTPDNSClient.Credential(.digest(Login(user: user, password: Secret(password))))
+            HTTPDNSClient.Credential(.digest(Login(user: user, password: password)))
         }
 
         /// Returns a credential for the Bearer scheme (RFC 6750) with a token that another program renews.
@@ -64,7 +64,7 @@ extension HTTPDNSClient {
         /// if the token has changed.
         /// - Parameter token: The source of the token: visible ASCII characters without spaces.
         public static func bearer(_ token: HTTPDNSSecret) -> HTTPDNSClient.Credential {
-            HTTPDNSClient.Credential(.fixedToken(Secret(token)))
+            HTTPDNSClient.Credential(.fixedToken(token))
         }
 
         /// Returns a credential for the Bearer scheme (RFC 6750) whose tokens a closure gets.
@@ -109,19 +109,7 @@ extension HTTPDNSClient {
         /// A user with the source of a password.
         struct Login: Hashable, Sendable {
             let user: String
-            let password: Secret
-        }
-
-        /// The source of a secret, compared as a source.
-        struct Secret: Hashable, Sendable {
-            let value: HTTPDNSSecret
-
-            init(_ value: HTTPDNSSecret) { self.value = value }
-
-            static func == (left: Secret, right: Secret) -> Bool { left.value.isSame(as: right.value) }
-
-            /// The description of a secret is its source, never its text.
-            func hash(into hasher: inout Hasher) { hasher.combine(value.description) }
+            let password: HTTPDNSSecret
         }
     }
 }

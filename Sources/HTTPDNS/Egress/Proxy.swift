@@ -85,20 +85,6 @@ extension HTTPDNSClient.Proxy {
             self.password = password
         }
 
-        /// Returns whether the scheme, the user and the source of the password are equal. A password from the proxy's URL is
-        /// compared itself. A closure equals only its own copies.
-        public static func == (left: HTTPDNSClient.Proxy.Credential, right: HTTPDNSClient.Proxy.Credential) -> Bool {
-            guard left.user == right.user, left.scheme == right.scheme else { return false }
-            switch (left.password, right.password) {
-            case (nil, nil): return true
-            case (let left?, let right?): return left.isSame(as: right)
-            default: return false
-            }
-        }
-
-        /// Hashes the user.
-        public func hash(into hasher: inout Hasher) { hasher.combine(user) }
-
         /// A constant text without the credential.
         public var description: String { "a proxy credential" }
     }

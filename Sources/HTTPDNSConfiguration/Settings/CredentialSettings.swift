@@ -22,9 +22,9 @@ private struct CredentialSettings {
     private var origin: HTTPDNSClient.Origin?
     private var scheme: Scheme?
     private var user: String?
-    private var password: FileSettings.SecretPlace?
+    private var password: HTTPDNSSecret?
     private var preemptive = false
-    private var token: FileSettings.SecretPlace?
+    private var token: HTTPDNSSecret?
 
     fileprivate static let name = "an entry of client.credentials"
     fileprivate static let settings: [Setting<Self>] = [
@@ -86,9 +86,9 @@ private struct CredentialSettings {
         let credential: HTTPDNSClient.Credential
         switch (scheme, entry.user, entry.password, entry.token) {
         case (.basic, let user?, let password?, _):
-            credential = .basic(user: user, password: password.live, preemptive: entry.preemptive)
-        case (.digest, let user?, let password?, _): credential = .digest(user: user, password: password.live)
-        case (.bearer, _, _, let token?): credential = .bearer(token.live)
+            credential = .basic(user: user, password: password, preemptive: entry.preemptive)
+        case (.digest, let user?, let password?, _): credential = .digest(user: user, password: password)
+        case (.bearer, _, _, let token?): credential = .bearer(token)
         default: return nil
         }
         if let fault = credential.fault {

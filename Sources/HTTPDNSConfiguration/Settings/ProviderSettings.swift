@@ -38,8 +38,8 @@ extension FileSettings {
         /// The identifier of the secret of Alidns.
         package var accessKey: String?
         /// The secret, or Tencent's token.
-        package var secret: SecretPlace?
-        package var encryptionKey: SecretPlace?
+        package var secret: HTTPDNSSecret?
+        package var encryptionKey: HTTPDNSSecret?
         package var encryption: HTTPDNSAlibabaProvider.Encryption?
         /// The identifier of the region; nil means the vendor's default.
         package var region: String?
@@ -61,7 +61,7 @@ extension FileSettings {
     package struct AlidnsAccount: Hashable, Sendable {
         package var account: String
         package var accessKey: String
-        package var secret: SecretPlace
+        package var secret: HTTPDNSSecret
     }
 }
 
@@ -394,8 +394,8 @@ extension FileSettings.Provider {
         let answerScope = answerScope ?? .public
         let credential = HTTPDNSVendorCredential(
             account: account ?? "",
-            secret: secret?.live,
-            encryptionKey: encryptionKey?.live
+            secret: secret,
+            encryptionKey: encryptionKey
         )
         let addressStore = addressesFile.map { HTTPDNSDiskStore(path: $0) }
         let service: HTTPDNSJSONProvider.Service
@@ -440,7 +440,7 @@ extension FileSettings.Provider {
         case .cloudflare: service = .cloudflare
         case .alidns:
             if let account, let accessKey, let secret {
-                service = .alidns(account: account, accessKey: accessKey, secret: secret.live)
+                service = .alidns(account: account, accessKey: accessKey, secret: secret)
             } else {
                 service = .alidns
             }

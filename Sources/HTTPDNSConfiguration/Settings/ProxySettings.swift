@@ -8,7 +8,7 @@ internal import HTTPDNSPrimitives
 struct ProxySettings {
     private var proxy: HTTPDNSClient.Proxy?
     private var user: String?
-    private var password: FileSettings.SecretPlace?
+    private var password: HTTPDNSSecret?
     private var scheme = HTTPDNSClient.Proxy.Credential.Scheme.basic
     private var resolvesLocally = false
     private var enforcesReachableNetworks = false
@@ -34,7 +34,7 @@ struct ProxySettings {
         proxy.resolvesLocally = resolvesLocally
         proxy.enforcesReachableNetworks = enforcesReachableNetworks
         if let user {
-            proxy.credential = HTTPDNSClient.Proxy.Credential(user: user, password: password?.live)
+            proxy.credential = HTTPDNSClient.Proxy.Credential(user: user, password: password)
             proxy.credential?.scheme = scheme
         }
         return .through(proxy, except: (try? HTTPDNSClient.Proxy.Exceptions(exceptions)) ?? .none)

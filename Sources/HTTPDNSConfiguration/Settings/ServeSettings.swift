@@ -22,8 +22,8 @@ package struct ServeSettings: Hashable, Sendable {
         /// The account; nil accepts every number.
         package var account: String?
         /// The secret. With one, queries must be signed.
-        package var secret: FileSettings.SecretPlace?
-        package var encryptionKey: FileSettings.SecretPlace?
+        package var secret: HTTPDNSSecret?
+        package var encryptionKey: HTTPDNSSecret?
         /// Whether unsigned queries are answered although there is a secret.
         package var takesUnsigned = false
         /// Whether batches of version 1 have a row for each family, as older servers send them, instead of one for each name.
@@ -39,9 +39,9 @@ package struct ServeSettings: Hashable, Sendable {
         /// The account; nil accepts every number.
         package var identifier: String?
         /// The token for the HTTPS endpoint.
-        package var token: FileSettings.SecretPlace?
+        package var token: HTTPDNSSecret?
         /// The key that encrypts names and answers.
-        package var encryptionKey: FileSettings.SecretPlace?
+        package var encryptionKey: HTTPDNSSecret?
 
         package init() {}
     }

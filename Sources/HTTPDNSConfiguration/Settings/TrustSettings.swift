@@ -192,27 +192,3 @@ extension SettingForm<HTTPDNSTrust.ClientCertificate> {
         }
     }()
 }
-
-extension SettingForm<HTTPDNSTrust.KeyPassword> {
-    fileprivate static let keyPassword = SettingForm(facts: { _ in
-        SettingForm<FileSettings.SecretPlace>.secret.facts(nil)
-    }) {
-        reader,
-        node,
-        path,
-        _ in
-        switch reader.read(.secret, of: node, path: path) {
-        case .file(let file): return .file(file)
-        case .environment(let name): return .environment(name)
-        case .text:
-            // It is read again with the key, whenever that has changed.
-            reader.mistakes.add(
-                "\(path): found a value; allowed: one of \(path).file and \(path).env",
-                at: node.position,
-                hint: "give the place of the password"
-            )
-            return nil
-        case nil: return nil
-        }
-    }
-}

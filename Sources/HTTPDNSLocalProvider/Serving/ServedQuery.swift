@@ -48,10 +48,10 @@ struct ServedQuery {
     }
 
     /// Returns the present secret of an account; nil without one.
-    func secret(_ place: FileSettings.SecretPlace?) throws(Refusal) -> String? {
+    func secret(_ place: HTTPDNSSecret?) throws(Refusal) -> String? {
         guard let place else { return nil }
         do {
-            return try place.live.read()
+            return try place.read()
         } catch {
             throw Refusal(.internalError, "\(error)")
         }

@@ -90,7 +90,7 @@ struct AlidnsSignature: JSONQuerySigning {
 
     func isSame(as other: any JSONQuerySigning) -> Bool {
         guard let other = other as? AlidnsSignature else { return false }
-        return other.account == account && other.accessKey == accessKey && other.secret.isSame(as: secret)
+        return other.account == account && other.accessKey == accessKey && other.secret == secret
     }
 
     private static func isWordOctet(_ octet: UInt8) -> Bool {

@@ -33,8 +33,7 @@ public struct HTTPDNSVendorCredential: Sendable, CustomStringConvertible {
 
     /// Returns whether both are the same account with the same sources of secrets.
     func isSame(as other: HTTPDNSVendorCredential) -> Bool {
-        account == other.account && HTTPDNSSecret.isSame(secret, other.secret)
-            && HTTPDNSSecret.isSame(encryptionKey, other.encryptionKey)
+        account == other.account && secret == other.secret && encryptionKey == other.encryptionKey
     }
 
     /// Whether the account can be in a URL without escaping.

@@ -454,10 +454,10 @@ struct ReloadTests {
         ] as [(inout HTTPDNSTencentProvider.Configuration) -> Void] {
             #expect(try !tencent().isEquivalent(to: tencent(change)))
         }
-        #expect(HTTPDNSSecret.file("/a").isSame(as: .file("/a")) && !HTTPDNSSecret.file("/a").isSame(as: .file("/b")))
-        #expect(!HTTPDNSSecret { "a" }.isSame(as: HTTPDNSSecret { "a" }))
+        #expect(HTTPDNSSecret.file("/a") == .file("/a") && HTTPDNSSecret.file("/a") != .file("/b"))
+        #expect(HTTPDNSSecret({ "a" }) != HTTPDNSSecret({ "a" }))
         let closure = HTTPDNSSecret { "a" }
-        #expect(closure.isSame(as: closure) && !closure.isSame(as: .file("/a")))
+        #expect(closure == closure && closure != .file("/a"))
         let scripted = HTTPDNSScriptedProvider()
         #expect(scripted.isEquivalent(to: scripted) && !scripted.isEquivalent(to: HTTPDNSScriptedProvider()))
     }

@@ -8,7 +8,9 @@ package import HTTPDNSPrimitives
 ///
 /// It is read again for each signature, so that the next query uses a changed secret. Its text appears in no description, dump,
 /// error or log of this package.
-public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct HTTPDNSSecret: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     /// The identity of a secret, for comparisons.
     private enum Identity: Equatable, Sendable {
         /// The origin identifies the secret.
@@ -43,14 +45,13 @@ public struct HTTPDNSSecret: Sendable, CustomStringConvertible, CustomDebugStrin
         self.text = text
     }
 
-    /// Whether both have the same source: the same file, the same variable, or the same closure.
-    package func isSame(as other: HTTPDNSSecret) -> Bool { origin == other.origin && identity == other.identity }
-
-    /// Returns whether both have the same source, or there is none.
-    package static func isSame(_ left: HTTPDNSSecret?, _ right: HTTPDNSSecret?) -> Bool {
-        guard let left, let right else { return left == nil && right == nil }
-        return left.isSame(as: right)
+    /// Returns whether both have the same source: the same file, variable, closure or text.
+    public static func == (left: HTTPDNSSecret, right: HTTPDNSSecret) -> Bool {
+        left.origin == right.origin && left.identity == right.identity
     }
+
+    /// Hashes the source, never the text.
+    public func hash(into hasher: inout Hasher) { hasher.combine(origin) }
 
     /// Creates a secret from its text, which is written where it is used.
     package static func text(_ text: String) -> HTTPDNSSecret {
