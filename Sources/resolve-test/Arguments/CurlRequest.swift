@@ -151,7 +151,8 @@ extension CurlOptions {
                 value = "Basic " + Base64.text(Array(user.utf8))
             }
         }
-        // As in curl: a credential on the command line is sent over http too. Those of a file follow its own setting.
+        // As in curl: a credential on the command line is sent over http too. Those of a file follow its own setting, see
+        // ``applyRedirects``.
         if request.options.credential != nil || (try? ParsedURL(request.url))?.credential != nil {
             request.changeOptions { $0.allowsCleartextCredentials = true }
         }
@@ -232,13 +233,21 @@ extension CurlOptions {
         let protocols = try AllowedProtocols(connection)
         let connectTo = try ConnectToRules(connection.connectTo, request.url)
         try connectTo.checkForRedirects()
-        guard trusts || method != nil || protocols.limitsRedirects || connectTo.holdForEveryHost else { return }
+        // A typed login is for its own origin.
+        let withheld =
+            request.options.allowsCleartextCredentials == true && !settings.configuration.allowsCleartextCredentials
+            ? settings.configuration.credentials : [:]
+        let isChanging = trusts || method != nil || connectTo.holdForEveryHost
+        guard isChanging || protocols.limitsRedirects || !withheld.isEmpty else { return }
         settings.configuration.redirectHook = { redirect in
             var next = redirect.next
             if let refusal = protocols.refusal(of: next.url, isRedirect: true) {
                 throw HTTPDNSClientError(code: .redirectRefused, phase: .redirect, message: refusal, hint: nil)
             }
-            guard trusts || method != nil || connectTo.holdForEveryHost else { return .follow }
+            let isWithheld =
+                redirect.changesOrigin && HTTPDNSClient.Origin(next.url).map { withheld[$0] != nil } ?? false
+            guard isChanging || isWithheld else { return .follow }
+            if isWithheld { next.changeOptions { $0.allowsCleartextCredentials = false } }
             if connectTo.holdForEveryHost {
                 next.changeOptions { [url = next.url] in
                     $0.addresses = connectTo.targets(for: url).map { .only($0) } ?? .automatic
