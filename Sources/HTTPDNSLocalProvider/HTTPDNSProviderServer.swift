@@ -37,7 +37,7 @@ public final class HTTPDNSProviderServer: Sendable {
         switch configuration.source.kind {
         case .file(let path):
             let file = try FollowedFile(path)
-            (text, name, self.file) = (try file.text(), path, file)
+            (text, name, self.file) = (try file.text(), path, file.isRepeatable ? file : nil)
         case .text(let given, let name): (text, self.name, file) = (given, name, nil)
         }
         let zone = try Self.zone(text, name: name)

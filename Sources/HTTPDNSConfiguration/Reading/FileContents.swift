@@ -33,18 +33,9 @@ enum FileContents {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A file and its status while it was read.
-    struct Reading: Sendable {
-        var bytes: [UInt8]
-        /// The status of the file when the reading began.
-        var sight: FileStatus?
-        /// Whether the status was the same when the reading ended.
-        var isSteady: Bool
-    }
-
     /// The reads in progress and their callers, by path: one that hangs is the only one of its file, however often the
     /// file is needed.
-    static let reads = Lock<[String: (read: SharedRead<Reading>, callers: Int)]>([:])
+    static let reads = Lock<[String: (read: SharedRead<WatchedFileReading>, callers: Int)]>([:])
 
     /// Returns the bytes of a file as they are after the call.
     /// - Parameter patience: The time that a pipe's writer may take. The calling thread waits for a file system that
@@ -52,9 +43,9 @@ enum FileContents {
     static func reading(
         _ path: String,
         patience: Duration = SmallFile.patience
-    ) throws(HTTPDNSConfigurationFileError) -> Reading {
+    ) throws(HTTPDNSConfigurationFileError) -> WatchedFileReading {
         let read = reads.withLock { reads in
-            let (read, callers) = reads[path] ?? (read: SharedRead<Reading>(), callers: 0)
+            let (read, callers) = reads[path] ?? (read: SharedRead<WatchedFileReading>(), callers: 0)
             reads[path] = (read: read, callers: callers + 1)
             return read
         }
@@ -65,7 +56,9 @@ enum FileContents {
                 reads[path] = isNeeded ? (read: read, callers: callers) : nil
             }
         }
-        let body = { @Sendable () throws -> Reading in try readingNow(path, name: path, patience: patience) }
+        let body = { @Sendable () throws -> WatchedFileReading in
+            try readingNow(path, name: path, patience: patience)
+        }
         let end = SystemTimeSource().now() + patience + .seconds(5)
         do {
             // One that began before may have the bytes of an earlier version.
@@ -88,7 +81,7 @@ enum FileContents {
         _ path: String,
         name: String,
         patience: Duration?
-    ) throws(HTTPDNSConfigurationFileError) -> Reading {
+    ) throws(HTTPDNSConfigurationFileError) -> WatchedFileReading {
         guard !path.utf8.contains(0) else { throw HTTPDNSConfigurationFileError(name, "the path holds a NUL") }
         // Opening a pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -106,7 +99,8 @@ enum FileContents {
                 maximum: limit,
                 patience: patience ?? .zero
             )
-            return Reading(bytes: bytes, sight: before, isSteady: before == FileStatus(descriptor: descriptor))
+            let isSteady = before == FileStatus(descriptor: descriptor)
+            return WatchedFileReading(bytes: bytes, sight: before, isSteady: isSteady)
         } catch {
             if error.isTooLarge {
                 throw HTTPDNSConfigurationFileError(

@@ -44,20 +44,26 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// The watcher has ended.
     package struct Ended: Error {}
 
+    private typealias Waiter = OneShot<Result<Applied, any Error>>
+
+    private struct Demands: Sendable {
+        var isDemanded = false
+        var waiters: [Waiter] = []
+        var hasEnded = false
+    }
+
     private let file: any WatchedFile
-    private let events: any FileEvents
     private let clock: any TimeSource
-    private let pace: WatchTiming
     private let isOnDemandOnly: Bool
     private let prepare: @Sendable ([UInt8]) throws -> Prepared
     private let report: @Sendable (Report) -> Void
     private let work = SerialWork()
     private let makePace: @Sendable () -> WorkPace
-    private let inbox = WatcherInbox<Applied>()
+    private let demands = Lock(Demands())
+    /// An element for each reason to check the file: an event, a deadline or a demand.
+    private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let running = Lock<Task<Void, Never>?>(nil)
-    private let firstSight: FileStatus?
-    /// The file's content when it was applied last.
-    private let applied: Lock<ContentDigest?>
+    private let first: WatchedFileReading?
 
     /// - Parameters:
     ///   - reading: The file as it was when the settings in use were read; nil when that is not known.
@@ -66,9 +72,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     ///   - prepare: A function that reads the bytes and changes nothing.
     package init(
         _ file: any WatchedFile,
-        events: any FileEvents,
         clock: any TimeSource = SystemTimeSource(),
-        pace: WatchTiming = WatchTiming(),
         reading: WatchedFileReading?,
         isOnDemandOnly: Bool = false,
         makePace: @escaping @Sendable () -> WorkPace = { WorkPace() },
@@ -76,21 +80,19 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.file = file
-        self.events = events
         self.clock = clock
-        self.pace = pace
         self.isOnDemandOnly = isOnDemandOnly
         self.makePace = makePace
         self.prepare = prepare
         self.report = report
-        firstSight = reading?.sight
-        applied = Lock(reading.map { ContentDigest($0.bytes) })
+        first = reading
     }
 
     /// Starts watching. Call it once.
     package func start() {
-        let inbox = inbox
-        events.begin { inbox.put($0) }
+        let wake = wakes.continuation
+        file.begin { wake.yield() }
+        wake.yield()
         let task = Task { await run() }
         running.withLock { $0 = task }
     }
@@ -99,22 +101,30 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// - Throws: The errors of reading and applying; ``Ended``; `CancellationError` as soon as the task is canceled.
     package func renew() async throws -> Applied {
         try Task.checkCancellation()
-        let waiter = OneShot<Result<Applied, any Error>>()
-        guard inbox.demand(waiter) else { throw Ended() }
-        return try await withTaskCancellationHandler {
-            await waiter.value()
-        } onCancel: {
-            waiter.deliver(.failure(CancellationError()))
-        }.get()
+        let waiter = Waiter()
+        guard demand(waiter) else { throw Ended() }
+        return try await waiter.value(orOnCancel: .failure(CancellationError())).get()
     }
 
     /// Reads the file as ``renew()`` does, without waiting. A failure is reported as a warning.
-    package func requestRenewal() { _ = inbox.demand(nil) }
+    package func requestRenewal() { _ = demand(nil) }
+
+    /// - Returns: false after the end.
+    private func demand(_ waiter: Waiter?) -> Bool {
+        let isTaken = demands.withLock { demands in
+            guard !demands.hasEnded else { return false }
+            demands.isDemanded = true
+            if let waiter { demands.waiters.append(waiter) }
+            return true
+        }
+        wakes.continuation.yield()
+        return isTaken
+    }
 
     /// Stops watching, without waiting for a reading in progress. Idempotent.
     package func cancel() {
-        inbox.end()
-        events.end()
+        demands.withLock { $0.hasEnded = true }
+        wakes.continuation.finish()
     }
 
     /// Stops watching. Nothing is applied after it returns, and no watch is left. Idempotent.
@@ -123,154 +133,105 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         await running.withLock { $0 }?.value
     }
 
+    private func takeDemands() -> Demands {
+        demands.withLock { demands in
+            defer { demands = Demands(hasEnded: demands.hasEnded) }
+            return demands
+        }
+    }
+
     private func run() async {
         var round = Round(watcher: self)
-        inbox.putTime()
-        for await _ in inbox.arrivals {
-            guard let content = inbox.take() else { break }
-            await round.handle(content)
+        for await _ in wakes.stream {
+            let demands = takeDemands()
+            guard !demands.hasEnded else {
+                for waiter in demands.waiters { waiter.deliver(.failure(Ended())) }
+                break
+            }
+            await round.run(demands)
         }
-        round.end()
-        await events.ended()
-        for waiter in inbox.takeWaiters() { waiter.deliver(.failure(Ended())) }
+        round.alarm?.cancel()
+        await file.end()
+        for waiter in takeDemands().waiters { waiter.deliver(.failure(Ended())) }
     }
 
     /// The state of the watcher's task.
     private struct Round {
         let watcher: ConfigurationWatcher
         var state: WatchState
-        var isFirst = true
+        /// The hash of the content that was applied last.
+        var mark: Int?
         var isPolling = false
         var lastError: (any Error)?
-        var alarm: (at: MonotonicTime, task: Task<Void, Never>)?
+        var alarm: Task<Void, Never>?
 
         init(watcher: ConfigurationWatcher) {
             self.watcher = watcher
+            let first = watcher.first
+            mark = first.map { Self.mark($0.bytes) }
             state = WatchState(
-                sight: watcher.firstSight,
-                pace: watcher.pace,
+                sight: first.flatMap { $0.isSteady ? $0.sight : nil },
                 isOnDemandOnly: watcher.isOnDemandOnly,
                 at: watcher.clock.now()
             )
         }
 
-        mutating func handle(_ content: WatcherInbox<Applied>.Content) async {
-            let now = watcher.clock.now()
-            var actions: [WatchState.Action] = isFirst ? [.look] : []
-            isFirst = false
-            for event in content.events { actions += state.noticed(event, at: now) }
-            if content.isDemanded { actions += state.demanded(at: now) }
-            if content.isTime { actions += state.timePassed(at: now) }
-            await perform(actions)
-            setAlarm()
-        }
-
-        mutating func end() { alarm?.task.cancel() }
-
-        private mutating func perform(_ first: [WatchState.Action]) async {
-            var actions = first
+        /// Checks the file, and performs the resulting actions.
+        mutating func run(_ demands: Demands) async {
+            alarm?.cancel()
+            if demands.isDemanded { state.demand() }
+            var actions = await look()
             while !actions.isEmpty {
-                let action = actions.removeFirst()
-                switch action {
-                case .look where actions.contains(.look): continue
-                case .look: actions += await look()
-                case .read(let expected): actions += await read(expected: expected)
+                switch actions.removeFirst() {
+                case .read(let expected): actions += await read(expected: expected, for: demands.waiters)
                 case .warn: if let lastError { watcher.report(.warning(lastError)) }
                 case .tellRecovery: watcher.report(.recovered)
                 }
             }
+            alarm = state.deadline.map { [clock = watcher.clock, wake = watcher.wakes.continuation] deadline in
+                Task { if (try? await clock.sleep(until: deadline)) != nil { wake.yield() } }
+            }
         }
 
         private mutating func look() async -> [WatchState.Action] {
-            let looker = watcher
-            let seen = try? await watcher.work.run { looker.sighting() }
-            let isTold = seen?.isTold ?? false
-            if seen != nil, !isTold, !isPolling, !watcher.isOnDemandOnly { watcher.report(.polling) }
-            if seen != nil { isPolling = !isTold }
-            let now = watcher.clock.now()
-            // This check covers the checks that these events ask for. Later events ask for another.
-            for event in seen?.events ?? [] { _ = state.noticed(event, at: now) }
+            let seen = try? await watcher.work.run { [file = watcher.file] in file.look() }
+            if let seen, !seen.hasEvents, !isPolling, !watcher.isOnDemandOnly { watcher.report(.polling) }
+            if let seen { isPolling = !seen.hasEvents }
             // Without a thread for the check nothing is known.
-            return state.looked(seen?.sight ?? state.sight ?? .absent(0), at: now)
+            return state.looked(seen?.sight ?? state.sight ?? .absent(0), seen?.events ?? [], at: watcher.clock.now())
         }
 
-        private mutating func read(expected: FileStatus?) async -> [WatchState.Action] {
-            let waiters = watcher.inbox.takeWaiters()
-            let result: Result<Applied?, any Error>
+        private mutating func read(expected: FileStatus?, for waiters: [Waiter]) async -> [WatchState.Action] {
             let outcome: WatchState.Outcome
-            var replaced: Prepared?
             do {
-                let content = try await watcher.newContent(expected: expected)
-                (outcome, result) = (content.outcome, .success(try await watcher.apply(content)))
-                replaced = content.prepared
+                let known = expected == nil ? nil : mark
+                switch try await watcher.paced({ [watcher] in try watcher.content(expected, unless: known) }) {
+                case .changedMeanwhile: outcome = .changedMeanwhile
+                case .unchanged:
+                    outcome = .unchanged
+                    watcher.report(.unchanged)
+                case .new(let prepared, let mark):
+                    let applied = try await watcher.work.perform { try await prepared.apply() }
+                    outcome = .applied
+                    self.mark = mark
+                    watcher.report(.applied(applied))
+                    for waiter in waiters { waiter.deliver(.success(applied)) }
+                    try? await watcher.paced(prepared.release)
+                }
             } catch {
                 outcome = .failed("\(error)")
-                result = .failure(error)
-            }
-            switch result {
-            case .success(let applied?):
-                watcher.report(.applied(applied))
-                for waiter in waiters { waiter.deliver(.success(applied)) }
-            case .success(nil):
-                if outcome == .unchanged { watcher.report(.unchanged) }
-                // Only a reading without waiters ends like that; waiters that came meanwhile wait for the next.
-                for waiter in waiters { if !watcher.inbox.demand(waiter) { waiter.deliver(.failure(Ended())) } }
-            case .failure(let error):
                 lastError = error
                 watcher.report(.failed(error))
                 for waiter in waiters { waiter.deliver(.failure(error)) }
             }
-            if let replaced { try? await watcher.paced(replaced.release) }
             return state.finished(outcome, at: watcher.clock.now())
         }
 
-        private mutating func setAlarm() {
-            let deadline = state.deadline
-            guard alarm?.at != deadline else { return }
-            alarm?.task.cancel()
-            alarm = deadline.map { deadline in
-                let (clock, inbox) = (watcher.clock, watcher.inbox)
-                let task = Task {
-                    guard (try? await clock.sleep(until: deadline)) != nil else { return }
-                    inbox.putTime()
-                }
-                return (deadline, task)
-            }
+        static func mark(_ bytes: [UInt8]) -> Int {
+            var hasher = Hasher()
+            bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+            return hasher.finalize()
         }
-    }
-
-    /// Checks the file, on the watcher's thread, and takes the events until then. Later events stay in the inbox.
-    private func sighting() -> (isTold: Bool, sight: FileStatus, events: [FileEvent]) {
-        let isTold = events.arm()
-        let sight = file.sight()
-        // Writes just before the check are known after this call, so that the file is not read before it is closed.
-        events.catchUp()
-        return (isTold, sight, inbox.takeEvents())
-    }
-
-    /// Applies the content, on the watcher's thread.
-    private func apply(_ content: NewContent) async throws -> Applied? {
-        guard let prepared = content.prepared else { return nil }
-        let result = try await work.perform { try await prepared.apply() }
-        applied.withLock { $0 = content.mark }
-        return result
-    }
-
-    /// The content of the file, read and prepared.
-    private struct NewContent: Sendable {
-        /// The outcome of the reading, once the content is applied.
-        var outcome: WatchState.Outcome
-        var mark: ContentDigest?
-        /// Nil when there is nothing to apply.
-        var prepared: Prepared?
-    }
-
-    /// Reads and prepares the content of the file.
-    /// - Parameter expected: The required status of the file; nil accepts any, as soon as it does not change during the
-    ///   reading.
-    private func newContent(expected: FileStatus?) async throws -> NewContent {
-        let known = applied.withLock { $0 }
-        return try await paced { [self] in try readContent(expected: expected, unless: known) }
     }
 
     /// Runs long work on the watcher's thread, with pauses.
@@ -278,17 +239,26 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         try await work.run { [makePace] in try makePace().run(body) }
     }
 
-    private func readContent(expected: FileStatus?, unless known: ContentDigest?) throws -> NewContent {
+    private enum Content: Sendable {
+        case changedMeanwhile
+        case unchanged
+        case new(Prepared, mark: Int)
+    }
+
+    /// Reads and prepares the content of the file.
+    /// - Parameters:
+    ///   - expected: The required status of the file; nil accepts any, as soon as it does not change during the reading.
+    ///   - known: The mark of content that is not prepared again.
+    private func content(_ expected: FileStatus?, unless known: Int?) throws -> Content {
         var reading = try file.read()
         if let expected {
-            guard reading.sight == expected else { return NewContent(outcome: .changedMeanwhile) }
+            guard reading.isSteady, reading.sight == expected else { return .changedMeanwhile }
         } else {
-            for _ in 0..<Self.attempts where reading.sight == nil { reading = try file.read() }
-            guard reading.sight != nil else { throw KeepsChanging() }
+            for _ in 0..<Self.attempts where !reading.isSteady { reading = try file.read() }
+            guard reading.isSteady else { throw KeepsChanging() }
         }
-        let mark = ContentDigest(reading.bytes)
-        if expected != nil, mark == known { return NewContent(outcome: .unchanged) }
-        return NewContent(outcome: .applied, mark: mark, prepared: try prepare(reading.bytes))
+        let mark = Round.mark(reading.bytes)
+        return mark == known ? .unchanged : .new(try prepare(reading.bytes), mark: mark)
     }
 
     /// The number of attempts to read a file on demand while it is being written.
@@ -297,22 +267,5 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     private struct KeepsChanging: Error, CustomStringConvertible {
         let description =
             "the file changes while it is read; wait until it is written, or move a new file into its place"
-    }
-}
-
-/// A digest that distinguishes contents of a file without keeping them: 128 bits, by a hash with keys of this process.
-struct ContentDigest: Hashable, Sendable {
-    private let high: Int
-    private let low: Int
-
-    init(_ bytes: [UInt8]) {
-        func hash(_ salt: UInt8) -> Int {
-            var hasher = Hasher()
-            hasher.combine(salt)
-            bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-            return hasher.finalize()
-        }
-        high = hash(0)
-        low = hash(1)
     }
 }

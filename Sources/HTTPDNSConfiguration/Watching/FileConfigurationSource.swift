@@ -8,12 +8,8 @@ internal import HTTPDNSPrimitives
 
 /// The file that is the source of settings.
 struct FileConfigurationSource: ConfigurationSource {
-    /// The path as it was given, for errors.
-    let name: String
-    /// The absolute path, independent of the working directory.
-    let path: String
-    /// The file as it was when the settings were created.
-    let reading: WatchedFileReading
+    /// The file, as it was when the settings were created.
+    let file: FollowedFile
     /// The settings from the file at that time.
     let settings: HTTPDNSClient.Configuration
     let providers: LiveProviders
@@ -27,23 +23,20 @@ struct FileConfigurationSource: ConfigurationSource {
         _ name: String,
         isInspecting: Bool = false
     ) throws(HTTPDNSConfigurationFileError) -> HTTPDNSClient.Configuration {
-        let contents = try FileContents.reading(name)
+        let file = try FollowedFile(name)
         var providers = LiveProviders()
         let refusesOpenFile: Bool
         var settings: HTTPDNSClient.Configuration
         (settings, refusesOpenFile) = try configuration(
-            fileSettings(contents.bytes, name: name),
+            fileSettings(file.first.bytes, name: name),
             name: name,
             path: name,
             isInspecting: isInspecting,
             providers: &providers
         )
-        // A file that is not regular, such as a pipe, cannot be read again.
-        guard let sight = contents.sight, sight.isPlain, let path = FilePath.absolute(name) else { return settings }
+        guard file.isRepeatable else { return settings }
         settings.source = FileConfigurationSource(
-            name: name,
-            path: path,
-            reading: WatchedFileReading(bytes: contents.bytes, sight: contents.isSteady ? sight : nil),
+            file: file,
             settings: settings,
             providers: providers,
             isInspecting: isInspecting,
@@ -81,11 +74,6 @@ struct FileConfigurationSource: ConfigurationSource {
         applying apply: @escaping ApplySettings
     ) -> any ConfigurationWatch {
         FileWatch(self, for: configuration, applying: apply)
-    }
-
-    /// Returns the system's events for the file.
-    func events() -> any FileEvents {
-        InotifyEvents(path) ?? NoFileEvents()
     }
 }
 #endif

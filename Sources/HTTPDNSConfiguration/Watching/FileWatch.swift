@@ -11,7 +11,7 @@ final class FileWatch: ConfigurationWatch {
     private let watcher: ConfigurationWatcher<HTTPDNSResolver.ReloadResult>
     private let renewal: SettingsRenewal
     private let reports: ReloadReports
-    private let hangUp: HangUpSignal?
+    private let hangUp: RunningSource?
 
     init(
         _ source: FileConfigurationSource,
@@ -20,22 +20,19 @@ final class FileWatch: ConfigurationWatch {
     ) {
         let isWatching = configuration.watchesFile
         let reports = ReloadReports(
-            file: source.name,
+            file: source.file.name,
             isWatching: isWatching,
             logger: configuration.logger ?? configuration.resolver.logger
         )
         renewal = SettingsRenewal(source, settings: configuration, reports: reports, apply: apply)
-        reports.notePermissions(FilePermissions.fault(source.path)?.reason)
-        watcher = ConfigurationWatcher(
-            LocalFile(source.path, name: source.name),
-            events: isWatching ? source.events() : NoFileEvents(),
-            reading: source.reading,
+        reports.notePermissions(FilePermissions.fault(source.file.path)?.reason)
+        watcher = source.file.watcher(
             isOnDemandOnly: !isWatching,
             prepare: { [renewal] in try renewal.prepare($0) },
             report: { reports.note($0) }
         )
         self.reports = reports
-        hangUp = configuration.reloadsOnHangUp ? HangUpSignal { [watcher] in watcher.requestRenewal() } : nil
+        hangUp = configuration.reloadsOnHangUp ? RunningSource.hangUp { [watcher] in watcher.requestRenewal() } : nil
         watcher.start()
     }
 
@@ -52,12 +49,12 @@ final class FileWatch: ConfigurationWatch {
     func rebase(on settings: HTTPDNSClient.Configuration) { renewal.rebase(on: settings) }
 
     func end() async {
-        hangUp?.end()
+        hangUp?.cancel()
         await watcher.end()
     }
 
     func cancel() {
-        hangUp?.end()
+        hangUp?.cancel()
         watcher.cancel()
     }
 }
@@ -100,7 +97,7 @@ private final class SettingsRenewal: Sendable {
     }
 
     func prepare(_ bytes: [UInt8]) throws -> ConfigurationWatcher<HTTPDNSResolver.ReloadResult>.Prepared {
-        let settings = try FileConfigurationSource.fileSettings(bytes, name: source.name)
+        let settings = try FileConfigurationSource.fileSettings(bytes, name: source.file.name)
         let former = Lock<HTTPDNSMappings?>(nil)
         return ConfigurationWatcher.Prepared {
             try await self.apply(settings) { mappings in former.withLock { $0 = mappings } }
@@ -118,13 +115,13 @@ private final class SettingsRenewal: Sendable {
         var next = running
         let (said, _) = try FileConfigurationSource.configuration(
             settings,
-            name: source.name,
-            path: source.path,
+            name: source.file.name,
+            path: source.file.path,
             isInspecting: source.isInspecting,
             refusesOpenFile: source.refusesOpenFile,
             providers: &next
         )
-        reports.notePermissions(FilePermissions.fault(source.path)?.reason)
+        reports.notePermissions(FilePermissions.fault(source.file.path)?.reason)
         do {
             let applied = next
             return try await apply {

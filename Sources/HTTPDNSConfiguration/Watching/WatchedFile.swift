@@ -3,24 +3,43 @@
 
 internal import Glibc
 
-/// The file that a watcher checks and reads; blocking, and called on the watcher's own thread alone.
+/// The file that a watcher checks and reads. Checks and readings block, and run on the watcher's own thread alone.
 package protocol WatchedFile: Sendable {
-    /// Returns its present status.
-    func sight() -> FileStatus
+    /// Calls `wake` when the file may have changed, from now until ``end()``. Called once, before any check.
+    func begin(_ wake: @escaping @Sendable () -> Void)
+
+    /// Returns its present status, and the events since the last check.
+    func look() -> FileLook
 
     /// Reads it. It never waits for a writer.
     func read() throws(HTTPDNSConfigurationFileError) -> WatchedFileReading
+
+    /// Stops the calls of `wake`, and returns when nothing of them is left.
+    func end() async
+}
+
+/// The result of a check of a watched file.
+package struct FileLook: Sendable {
+    var sight: FileStatus
+    var events: [FileEvent]
+    /// Whether changes in its folder cause events.
+    var hasEvents: Bool
+
+    package init(_ sight: FileStatus, events: [FileEvent] = [], hasEvents: Bool = false) {
+        (self.sight, self.events, self.hasEvents) = (sight, events, hasEvents)
+    }
 }
 
 /// A watched file and its status while it was read.
 package struct WatchedFileReading: Sendable {
     package var bytes: [UInt8]
-    /// The status of the file; nil when it changed while it was read.
+    /// The status of the file when the reading began.
     package var sight: FileStatus?
+    /// Whether the status was the same when the reading ended.
+    package var isSteady: Bool
 
-    package init(bytes: [UInt8], sight: FileStatus?) {
-        self.bytes = bytes
-        self.sight = sight
+    package init(bytes: [UInt8], sight: FileStatus?, isSteady: Bool = true) {
+        (self.bytes, self.sight, self.isSteady) = (bytes, sight, isSteady)
     }
 }
 
@@ -28,19 +47,45 @@ package struct WatchedFileReading: Sendable {
 package struct LocalFile: WatchedFile {
     private let path: String
     private let name: String
+    private let folder: FolderWatch?
 
-    /// - Parameter name: The name in errors; nil for its path.
-    package init(_ path: String, name: String? = nil) {
+    /// - Parameters:
+    ///   - path: The absolute path.
+    ///   - name: The name in errors; nil for the path.
+    ///   - usesEvents: Whether events are used. Without them only the checks show a change.
+    package init(_ path: String, name: String? = nil, usesEvents: Bool = true) {
         self.path = path
         self.name = name ?? path
+        folder = usesEvents ? FolderWatch(of: path) : nil
     }
 
-    package func sight() -> FileStatus { FileStatus(path) }
+    package func begin(_ wake: @escaping @Sendable () -> Void) { folder?.begin(wake) }
+
+    package func look() -> FileLook {
+        guard let folder else { return FileLook(FileStatus(path)) }
+        let isArmed = folder.arm()
+        var sight = FileStatus(path)
+        // Events after the status: writes just before it are known, so that the file is not read before it is closed.
+        var events = folder.takeEvents()
+        if !events.isEmpty {
+            sight = FileStatus(path)
+            events += folder.takeEvents()
+        }
+        // A link leads to a file whose folder is not watched, and which may have a writer.
+        if events.contains(.replaced), !isRegular { events = events.map { $0 == .replaced ? .touched : $0 } }
+        return FileLook(sight, events: events, hasEvents: isArmed)
+    }
+
+    private var isRegular: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
 
     package func read() throws(HTTPDNSConfigurationFileError) -> WatchedFileReading {
-        let reading = try FileContents.readingNow(path, name: name, patience: nil)
-        return WatchedFileReading(bytes: reading.bytes, sight: reading.isSteady ? reading.sight : nil)
+        try FileContents.readingNow(path, name: name, patience: nil)
     }
+
+    package func end() async { await folder?.end() }
 }
 
 /// The status of a path, links followed: the properties of a file that change with its content, or the reason that there is
@@ -101,24 +146,25 @@ package enum FileStatus: Hashable, Sendable {
     }
 }
 
-/// A file on this machine that is followed without a client.
+/// A file on this machine that is followed: its first content, and a watcher of later ones.
 package struct FollowedFile: Sendable {
     /// The path as it was given, for errors.
     package let name: String
-    private let path: String
+    /// The absolute path, independent of the working directory.
+    let path: String
     /// The file as it was when it was opened.
-    private let first: WatchedFileReading
+    let first: WatchedFileReading
     /// Whether it can be read again: a pipe cannot.
-    private let isPlain: Bool
+    package let isRepeatable: Bool
 
     /// Reads the file.
     /// - Throws: ``HTTPDNSConfigurationFileError``.
     package init(_ name: String) throws(HTTPDNSConfigurationFileError) {
-        let contents = try FileContents.reading(name)
         self.name = name
-        path = FilePath.absolute(name) ?? name
-        isPlain = contents.sight?.isPlain ?? false
-        first = WatchedFileReading(bytes: contents.bytes, sight: contents.isSteady ? contents.sight : nil)
+        first = try FileContents.reading(name)
+        let absolute = FilePath.absolute(name)
+        path = absolute ?? name
+        isRepeatable = first.sight?.isPlain == true && absolute != nil
     }
 
     /// Returns the text of the file when it was opened.
@@ -129,19 +175,16 @@ package struct FollowedFile: Sendable {
         try FileContents.text(bytes, file: name)
     }
 
-    /// Returns a watcher that follows the file from its first content on; nil when it cannot be read again.
-    ///
-    /// The watcher is not started.
+    /// Returns a watcher that follows the file from its first content on. It is not started.
     package func watcher<Applied: Sendable>(
+        isOnDemandOnly: Bool = false,
         prepare: @escaping @Sendable ([UInt8]) throws -> ConfigurationWatcher<Applied>.Prepared,
         report: @escaping @Sendable (ConfigurationWatcher<Applied>.Report) -> Void
-    ) -> ConfigurationWatcher<Applied>? {
-        guard isPlain else { return nil }
-        let events: any FileEvents = InotifyEvents(path) ?? NoFileEvents()
-        return ConfigurationWatcher(
-            LocalFile(path, name: name),
-            events: events,
+    ) -> ConfigurationWatcher<Applied> {
+        ConfigurationWatcher(
+            LocalFile(path, name: name, usesEvents: !isOnDemandOnly),
             reading: first,
+            isOnDemandOnly: isOnDemandOnly,
             prepare: prepare,
             report: report
         )

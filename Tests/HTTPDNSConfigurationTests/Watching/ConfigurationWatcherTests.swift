@@ -44,7 +44,6 @@ struct ConfigurationWatcherTests {
         }
         return ConfigurationWatcher(
             file,
-            events: file,
             clock: clock ?? self.clock,
             reading: file.reading,
             isOnDemandOnly: isOnDemandOnly,
@@ -118,7 +117,7 @@ struct ConfigurationWatcherTests {
 
         func now() -> MonotonicTime {
             let isFirst = isMoved.withLock { isMoved in
-                guard file.arms > 0, !isMoved else { return false }
+                guard file.looks > 0, !isMoved else { return false }
                 isMoved = true
                 return true
             }

@@ -19,7 +19,6 @@ struct RealFileTests {
         let file = LocalFile(path)
         let watcher = ConfigurationWatcher<String>(
             file,
-            events: try #require(InotifyEvents(path)),
             reading: try file.read(),
             prepare: { bytes in ConfigurationWatcher.Prepared { String(decoding: bytes, as: UTF8.self) } },
             report: { [reports] in reports.note($0) }
@@ -214,6 +213,26 @@ struct RealFileTests {
         }
     }
 
+    @Test("Changed permissions do not delay a file that was moved into place")
+    func movedAndChanged() async throws {
+        try await withFolder { folder in
+            try folder.write("0", to: "f.yaml")
+            try await withWatcher(folder.path("f.yaml")) { _ in
+                let start = ContinuousClock.now
+                for number in 1...10 {
+                    try folder.replace("f.yaml", with: "\(number)")
+                    chmod(folder.path("f.yaml"), number.isMultiple(of: 2) ? 0o644 : 0o600)
+                    var seen = await reports.next()
+                    // New permissions are seen as a change of their own.
+                    while seen == ["unchanged"] { seen = await reports.next() }
+                    #expect(seen == ["applied \(number)"])
+                }
+                // Each would wait for a second.
+                #expect(start.duration(to: .now) < .seconds(8))
+            }
+        }
+    }
+
     @Test("Changes of other files, or of the same name elsewhere, are ignored")
     func neighbours() async throws {
         try await withFolder { folder in
@@ -238,7 +257,6 @@ struct RealFileTests {
                 let reports = ReportList()
                 let watcher = ConfigurationWatcher<String>(
                     LocalFile(path),
-                    events: try #require(InotifyEvents(path)),
                     reading: try LocalFile(path).read(),
                     prepare: { bytes in ConfigurationWatcher.Prepared { String(decoding: bytes, as: UTF8.self) } },
                     report: { reports.note($0) }

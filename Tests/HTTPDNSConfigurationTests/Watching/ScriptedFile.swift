@@ -7,14 +7,15 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 
 /// A file that exists in a test alone, with its events.
-final class ScriptedFile: WatchedFile, FileEvents {
+final class ScriptedFile: WatchedFile {
     private struct State {
         var content: [UInt8]?
         var sight: FileStatus
         var number = 1
         var isTold = true
-        var handler: (@Sendable (FileEvent) -> Void)?
-        var arms = 0
+        var events: [FileEvent] = []
+        var wake: (@Sendable () -> Void)?
+        var looks = 0
         var reads = 0
         var hasEnded = false
     }
@@ -25,45 +26,34 @@ final class ScriptedFile: WatchedFile, FileEvents {
 
     /// The file as it is now, for a watcher that begins.
     var reading: WatchedFileReading { state.withLock { WatchedFileReading(bytes: $0.content ?? [], sight: $0.sight) } }
-    var arms: Int { state.withLock { $0.arms } }
+    var looks: Int { state.withLock { $0.looks } }
     var reads: Int { state.withLock { $0.reads } }
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Puts another content in place; nil for none.
     func set(_ text: String?, telling event: FileEvent? = .replaced) {
-        let handler = state.withLock { state in
+        let wake = state.withLock { state in
             state.number += 1
             state.content = text.map { Array($0.utf8) }
             state.sight = text == nil ? .absent(2) : .version(state.number)
-            return state.handler
+            state.events += [event].compactMap(\.self)
+            return event == nil ? nil : state.wake
         }
-        if let event { handler?(event) }
+        wake?()
     }
 
     func tellNothing() { state.withLock { $0.isTold = false } }
 
-    func begin(_ handler: @escaping @Sendable (FileEvent) -> Void) { state.withLock { $0.handler = handler } }
+    func begin(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
-    func arm() -> Bool {
+    func look() -> FileLook {
         state.withLock { state in
-            state.arms += 1
-            return state.isTold
+            defer { (state.events, state.looks) = ([], state.looks + 1) }
+            return FileLook(state.sight, events: state.events, hasEvents: state.isTold)
         }
     }
 
-    /// Its events are told as they happen.
-    func catchUp() {}
-
-    func ended() async {}
-
-    func end() {
-        state.withLock { state in
-            state.hasEnded = true
-            state.handler = nil
-        }
-    }
-
-    func sight() -> FileStatus { state.withLock { $0.sight } }
+    func end() async { state.withLock { ($0.hasEnded, $0.wake) = (true, nil) } }
 
     func read() throws(HTTPDNSConfigurationFileError) -> WatchedFileReading {
         let (content, sight) = state.withLock { state in

@@ -12,8 +12,6 @@ struct WatchedClock {
     private(set) var looks = 0
     /// What a look shows.
     var sight: FileStatus
-    /// What is told while the next look is under way.
-    var toldMeanwhile: [FileEvent] = []
     /// How readings end.
     var outcome = WatchState.Outcome.applied
 
@@ -26,28 +24,23 @@ struct WatchedClock {
 
     var deadline: Int? { state.deadline.map { Int($0.nanoseconds / 1_000_000) } }
 
-    mutating func begin() { perform([.look]) }
+    mutating func begin() { look() }
 
     mutating func event(_ event: FileEvent, _ sight: FileStatus? = nil) {
         if let sight { self.sight = sight }
-        perform(state.noticed(event, at: now))
+        look([event])
     }
 
-    /// Several events, of which all are noticed before anything is done about the first.
+    /// Several events before the same look.
     mutating func events(_ events: [FileEvent], _ sight: FileStatus) {
         self.sight = sight
-        var actions: [WatchState.Action] = []
-        for event in events { actions += state.noticed(event, at: now) }
-        perform(actions)
+        look(events)
     }
 
-    /// An event that comes at the moment of a deadline: both are noticed before anything is done about either.
-    mutating func eventOnTime(_ event: FileEvent, _ sight: FileStatus) {
-        self.sight = sight
-        perform(state.noticed(event, at: now) + state.timePassed(at: now))
+    mutating func demand() {
+        state.demand()
+        look()
     }
-
-    mutating func demand() { perform(state.demanded(at: now)) }
 
     /// Lets time pass, with a stop at each deadline on the way.
     mutating func pass(_ duration: Int) {
@@ -55,22 +48,18 @@ struct WatchedClock {
         while let deadline, deadline <= end {
             milliseconds = max(milliseconds, deadline)
             let before = journal.count
-            perform(state.timePassed(at: now))
+            look()
             // A deadline with nothing to do would be a busy loop.
             if journal.count == before, self.deadline == deadline { journal.append("\(milliseconds) spins"); return }
         }
         milliseconds = end
     }
 
-    private mutating func perform(_ actions: [WatchState.Action]) {
-        var actions = actions
+    private mutating func look(_ events: [FileEvent] = []) {
+        looks += 1
+        var actions = state.looked(sight, events, at: now)
         while !actions.isEmpty {
             switch actions.removeFirst() {
-            case .look:
-                looks += 1
-                for event in toldMeanwhile { _ = state.noticed(event, at: now) }
-                toldMeanwhile = []
-                actions += state.looked(sight, at: now)
             case .read(let expected):
                 journal.append("\(milliseconds) read\(expected == nil ? " on demand" : "")")
                 actions += state.finished(outcome, at: now)
