@@ -76,9 +76,7 @@ struct FetchCommand: Subcommand {
             settings: settings
         )
         call.heads = try outputs.heads(console.standardOutput)
-        if call.heads != nil || showsHead || writeOut != nil {
-            call.settings.configuration.networkInterceptors.append(call.exchanges)
-        }
+        if call.heads != nil || showsHead { call.settings.configuration.networkInterceptors.append(call.recorder) }
         if files.isWanted || common.output.isVerbose { call.monitor = try monitor() }
         call.settings.configuration.connections.keepsPeerCertificates = common.output.isVerbose
         let unknown = (writeOut?.unknown ?? []).map { "-w: there is no variable \"\($0)\"" }
@@ -107,7 +105,7 @@ struct FetchCommand: Subcommand {
         var settings: ClientSettings
         var heads: BodyDestination?
         var monitor: HTTPDNSTrafficMonitor?
-        let exchanges = ExchangeRecorder()
+        let recorder = HeadRecorder()
         let observer = CallObserver()
     }
 
@@ -117,21 +115,15 @@ struct FetchCommand: Subcommand {
     private func run(_ call: Call, _ outcome: inout WriteOut.Values, on console: Console) async throws -> Int32 {
         let isJSON = common.output.isJSON
         let report: FetchReport
-        var received = 0
         var failed: FetchReport?
         do {
             report = try await call.settings.withClient { client in
                 call.monitor?.start(on: client)
                 client.addObserver(call.observer)
                 do {
-                    return try await fetch(call, client: client, &outcome, &received, console: console)
+                    return try await fetch(call, client: client, &outcome, console: console)
                 } catch {
-                    failed = FetchReport(
-                        failed: call.observer,
-                        received: received,
-                        settings: call.settings,
-                        client: client
-                    )
+                    failed = FetchReport(failed: call.observer, settings: call.settings, client: client)
                     throw error
                 }
             }
@@ -199,22 +191,22 @@ struct FetchCommand: Subcommand {
         _ call: Call,
         client: HTTPDNSClient,
         _ outcome: inout WriteOut.Values,
-        _ received: inout Int,
         console: Console
     ) async throws -> FetchReport {
         let start = ContinuousClock.now
+        var received = 0
         let response: HTTPDNSClient.Response
         do {
             response = try await client.execute(call.request)
         } catch {
-            outcome.takeFailure(error, total: start.duration(to: .now), call.exchanges, call.settings)
-            outcome.take(call.observer.last)
+            outcome.take(call.observer.last, nil, received: 0, total: start.duration(to: .now), call.settings)
             // The redirects, for example, before the one that was not followed.
-            try write(heads: call.exchanges.heads.joined(), of: call, on: console)
+            try write(heads: call.recorder.heads.joined(), of: call, on: console)
             try call.heads?.finish()
             throw error
         }
-        try write(heads: call.exchanges.earlierHeads.joined() + HeadText.text(response), of: call, on: console)
+        let earlier = call.recorder.heads.dropLast().joined()
+        try write(heads: earlier + HeadText.text(response), of: call, on: console)
         let length = response.headerFields.singleton(.contentLength).flatMap { Int($0.value) }
         var progress = DownloadProgress(
             on: console.standardError,
@@ -228,8 +220,7 @@ struct FetchCommand: Subcommand {
             !curl.isHead && !isRefused && writes(status)
             && call.body.takes(status, contentRange: response.headerFields.singleton(.contentRange)?.value)
         func note(_ total: Duration) {
-            outcome.take(response, received: received, total: total, call.request, call.exchanges, call.settings)
-            outcome.take(call.observer.last)
+            outcome.take(call.observer.last, response, received: received, total: total, call.settings)
         }
         do {
             for try await chunk in response.body {
@@ -245,13 +236,13 @@ struct FetchCommand: Subcommand {
         }
         let total = start.duration(to: .now)
         note(total)
-        return try FetchReport(
+        return FetchReport(
             response,
+            of: call.observer,
             received: received,
             total: total,
             includesHead: showsHead,
             settings: call.settings,
-            calls: call.observer,
             client: client
         )
     }

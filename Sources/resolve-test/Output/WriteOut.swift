@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCurl
 internal import HTTPTypes
 
 /// The value of `-w`: a text with curl's variables, printed after the call.
@@ -208,5 +209,91 @@ extension WriteOut {
             if !latin1.isEmpty { members[":latin1"] = .array(latin1) }
             return .object(members)
         }
+    }
+}
+
+extension WriteOut.Values {
+    /// Takes the values of a call that has ended: those of its response, or of the last one before its failure.
+    /// - Parameters:
+    ///   - call: The record of the call; nil when there is none.
+    ///   - response: The response; nil for a call that failed without one.
+    ///   - received: The bytes of its body.
+    mutating func take(
+        _ call: HTTPDNSClient.CallRecord?,
+        _ response: HTTPDNSClient.Response?,
+        received: Int,
+        total: Duration,
+        _ settings: ClientSettings
+    ) {
+        let seconds = total / .seconds(1)
+        self["time_total"] = .seconds(seconds)
+        guard let call, let request = call.details?.request else { return }
+        let hops = call.hops
+        takeBytes(of: hops, isBodyInMemory: request.body.knownLength != nil)
+        let answered = hops.filter { $0.messages?.response != nil && !$0.isAnsweredInProcess }
+        guard let head = response?.head ?? answered.last?.messages?.response else { return }
+        takeHead(head, version: response?.version ?? answered.last?.exchange?.version)
+        self["num_redirects"] = .integer(call.redirects)
+        self["num_connects"] = .integer(answered.count { $0.exchange?.reusedConnection == false })
+        let method = (response == nil ? answered : hops).last?.method ?? request.method
+        self["method"] = .text(method.rawValue)
+        if let response {
+            let size = response.body.summary?.wireBytes ?? received
+            self["size_download"] = .integer(size)
+            self["speed_download"] = .integer(seconds > 0 ? Int(Double(size) / seconds) : 0)
+            if method == request.method { self["size_upload"] = .integer(request.body.knownLength ?? 0) }
+        }
+        if let hop = answered.last, let exchange = hop.exchange { take(exchange, hop.timings, head, settings) }
+    }
+
+    private mutating func takeBytes(of hops: [HTTPDNSClient.CallRecord.Hop], isBodyInMemory: Bool) {
+        self["size_header"] = .integer(hops.reduce(0) { $0 + Int($1.responseHeadBytes ?? 0) })
+        // curl counts a body in memory, which it sends together with the head, and no file.
+        self["size_request"] = .integer(
+            hops.reduce(0) { sum, hop in
+                sum + Int(hop.requestHeadBytes ?? 0) + (isBodyInMemory ? Int(hop.requestBodyBytes ?? 0) : 0)
+            }
+        )
+        guard let local = hops.last?.localEndpoint else { return }
+        self["local_ip"] = .text(local.address.description)
+        self["local_port"] = .integer(Int(local.port))
+    }
+
+    private mutating func takeHead(_ head: HTTPResponse, version: HTTPDNSClient.HTTPVersion?) {
+        setHeaderFields(head.headerFields)
+        self["http_code"] = .status(head.status.code)
+        self["response_code"] = .status(head.status.code)
+        self["http_version"] = .text(version == .http2 ? "2" : version == .http10 ? "1.0" : "1.1")
+        self["content_type"] = .text(head.headerFields.singleton(.contentType).map { RawText.text($0) })
+        self["num_headers"] = .integer(head.headerFields.count)
+    }
+
+    /// Takes the values of the last exchange with a server.
+    private mutating func take(
+        _ exchange: HTTPDNSClient.Exchange,
+        _ timings: HTTPDNSClient.Exchange.Timings,
+        _ head: HTTPResponse,
+        _ settings: ClientSettings
+    ) {
+        let url = exchange.request.canonicalURL
+        self["url_effective"] = .text(url)
+        self["scheme"] = .text(url.prefix { $0 != ":" }.uppercased())
+        self["remote_ip"] = .text(exchange.remote.address.description)
+        self["remote_port"] = .integer(Int(exchange.remote.port))
+        let trust = settings.configuration.trust(forHost: exchange.request.serverName ?? "")
+        self["ssl_verify_result"] = .integer(exchange.tls == nil || trust.verification == .chainAndName ? 0 : 1)
+        if (301...308).contains(head.status.code), let location = head.headerFields.singleton(.location),
+            let target = try? ParsedURL(url).following(location.uriReference)
+        {
+            self["redirect_url"] = .text(target.description)
+        }
+        let lookup = exchange.resolve ?? .zero
+        let connected = lookup + (timings.race ?? .zero) + (timings.connect ?? .zero)
+        let encrypted = connected + (timings.tls ?? .zero)
+        self["time_namelookup"] = .seconds(lookup / .seconds(1))
+        self["time_connect"] = .seconds(connected / .seconds(1))
+        self["time_appconnect"] = .seconds(timings.tls == nil ? 0 : encrypted / .seconds(1))
+        self["time_pretransfer"] = .seconds(encrypted / .seconds(1))
+        self["time_starttransfer"] = .seconds((encrypted + (timings.firstByte ?? .zero)) / .seconds(1))
     }
 }

@@ -3,7 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSCore
-internal import HTTPDNSMonitor
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// The report of `fetch`: each hop with its phases.
@@ -239,72 +239,22 @@ extension RewriteView {
     }
 }
 
-extension FetchReport {
-    /// Creates the report on a response whose body has been read.
-    init(
-        _ response: HTTPDNSClient.Response,
-        received: Int,
-        total: Duration,
-        includesHead: Bool,
-        settings: ClientSettings,
-        calls: CallObserver,
-        client: HTTPDNSClient
-    ) throws(CommandFailure) {
-        let summary = response.body.summary
-        var hops: [Hop] = []
-        for (index, exchange) in response.exchanges.enumerated() {
-            let isLast = index == response.exchanges.count - 1
-            let request = calls.inOrderOfAttempts(exchange.request, client)
-            var hop = Hop(try RewriteView(sent: request, by: client, answered: exchange.remote), index, settings)
-            (hop.remote, hop.reusedConnection) = (exchange.remote, exchange.reusedConnection)
-            (hop.version, hop.tls, hop.status) = (exchange.version.description, exchange.tls, exchange.status.code)
-            if isLast { hop.contentType = response.headerFields.singleton(.contentType)?.value }
-            if Self.redirects.contains(hop.status) { hop.location = Self.location(response, index) }
-            hop.droppedFields = exchange.droppedFields.map(\.rawName)
-            hop.resolve = exchange.resolve
-            hop.timings = isLast ? summary?.timings ?? exchange.timings : exchange.timings
-            hops.append(hop)
-        }
-        self.init(
-            hops: hops,
-            bodyBytes: summary?.bodyBytes ?? received,
-            wireBytes: summary?.wireBytes ?? received,
-            total: total,
-            headerFields: includesHead ? response.headerFields : nil,
-            providerKinds: settings.providerKinds,
-            status: response.status.code,
-            cache: response.cacheSource.map { source in
-                CacheView(
-                    source: source.description,
-                    age: response.headerFields.singleton(.age).flatMap { Int($0.value) }
-                )
-            },
-            contentRange: response.headerFields.singleton(.contentRange)?.value
-        )
-    }
-}
+/// The heads of the responses of a call: redirects, refused logins and retries included.
+final class HeadRecorder: HTTPDNSClient.Interceptor {
+    private let list = Lock<[String]>([])
 
-extension FetchReport.Hop {
-    /// Creates a hop without its response.
-    init(_ rewrite: RewriteView, _ index: Int, _ settings: ClientSettings) {
-        var rewrite = rewrite
-        // The first URL is the user's own. The others are those of servers.
-        if index > 0 { rewrite.redactURLs() }
-        let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
-        self.init(rewrite: rewrite, isVerified: trust.verification == .chainAndName)
+    func intercept(
+        _ request: HTTPDNSClient.Request,
+        context: HTTPDNSClient.InterceptionContext,
+        next: Next
+    ) async throws -> HTTPDNSClient.Response {
+        let response = try await next(request, context)
+        list.withLock { $0.append(HeadText.text(response)) }
+        return response
     }
-}
 
-extension FetchReport {
-    /// Returns the redirect target of a hop: for all but the last one the URL of the next hop.
-    private static func location(_ response: HTTPDNSClient.Response, _ index: Int) -> String? {
-        let isLast = index == response.exchanges.count - 1
-        let target =
-            isLast
-            ? response.headerFields.singleton(.location)?.uriReference
-            : response.exchanges[index + 1].request.originalURL
-        return target.map(RewriteView.redacted)
-    }
+    /// The heads, with the last one at the end.
+    var heads: [String] { list.withLock { $0 } }
 }
 
 /// The status line and header fields as `--include` prints them.

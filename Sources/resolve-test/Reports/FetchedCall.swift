@@ -20,28 +20,44 @@ final class CallObserver: DetailedObserver {
 
     /// The connection of each hop, in the order of the records.
     var connections: [TransferNotes.Attempt?] { calls.withLock { $0 }.flatMap { $0.hops.map(\.connection) } }
-
-    /// Returns a request with its addresses in the order in which they were tried; unchanged when that is not known.
-    func inOrderOfAttempts(
-        _ request: HTTPDNSRewriter.RewrittenRequest,
-        _ client: HTTPDNSClient
-    ) -> HTTPDNSRewriter.RewrittenRequest {
-        let hops = calls.withLock { $0 }.flatMap(\.hops)
-        let hop = hops.last { hop in
-            hop.rewritten?.canonicalURL == request.canonicalURL && hop.addresses.allSatisfy(request.addresses.contains)
-        }
-        guard let addresses = hop?.addresses, !addresses.isEmpty else { return request }
-        return client.replacingAddresses(of: request, with: addresses)
-    }
 }
 
 extension FetchReport {
-    /// Creates the report on a call that failed, as far as it came. Nil when it was canceled, or nothing of it is known.
-    init?(failed calls: CallObserver, received: Int, settings: ClientSettings, client: HTTPDNSClient) {
-        guard let call = calls.last, let error = call.error else { return nil }
-        let hops = call.hops.indices.compactMap { Hop(call, $0, settings, client) }
+    /// Creates the report on a response whose body has been read.
+    init(
+        _ response: HTTPDNSClient.Response,
+        of calls: CallObserver,
+        received: Int,
+        total: Duration,
+        includesHead: Bool,
+        settings: ClientSettings,
+        client: HTTPDNSClient
+    ) {
+        let summary = response.body.summary
         self.init(
-            hops: hops,
+            hops: calls.last.map { Self.hops($0, settings, client) { $0.status != nil } } ?? [],
+            bodyBytes: summary?.bodyBytes ?? received,
+            wireBytes: summary?.wireBytes ?? received,
+            total: total,
+            headerFields: includesHead ? response.headerFields : nil,
+            providerKinds: settings.providerKinds,
+            status: response.status.code,
+            cache: response.cacheSource.map { source in
+                CacheView(
+                    source: source.description,
+                    age: response.headerFields.singleton(.age).flatMap { Int($0.value) }
+                )
+            },
+            contentRange: response.headerFields.singleton(.contentRange)?.value
+        )
+    }
+
+    /// Creates the report on a call that failed, as far as it came. Nil when it was canceled, or nothing of it is known.
+    init?(failed calls: CallObserver, settings: ClientSettings, client: HTTPDNSClient) {
+        guard let call = calls.last, let error = call.error else { return nil }
+        let received = Int(call.bodyBytes)
+        self.init(
+            hops: Self.hops(call, settings, client),
             bodyBytes: received,
             wireBytes: call.hops.last?.responseBodyBytes.map { Int($0) } ?? received,
             total: call.duration,
@@ -49,6 +65,18 @@ extension FetchReport {
             status: call.status?.code ?? 0,
             failed: Failed(phase: "\(error.phase)", elapsed: call.duration)
         )
+    }
+}
+
+extension FetchReport {
+    private static func hops(
+        _ call: HTTPDNSClient.CallRecord,
+        _ settings: ClientSettings,
+        _ client: HTTPDNSClient,
+        where isShown: (HTTPDNSClient.CallRecord.Hop) -> Bool = { _ in true }
+    ) -> [Hop] {
+        call.hops.indices.filter { isShown(call.hops[$0]) }
+            .compactMap { Hop(call, $0, settings, client) }
     }
 }
 
@@ -62,21 +90,24 @@ extension FetchReport.Hop {
     ) {
         let hop = call.hops[index]
         guard !hop.isAnsweredInProcess, let rewrite = RewriteView(hop, client) else { return nil }
-        self.init(rewrite, index, settings)
+        let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
+        self.init(rewrite: rewrite, isVerified: trust.verification == .chainAndName)
+        // The first URL is the user's own. The others are those of servers.
+        if index > 0 { self.rewrite.redactURLs() }
         let isLast = index == call.hops.count - 1
         let next =
             isLast
             ? hop.messages?.response?.headerFields.singleton(.location)?.uriReference
             : call.hops[index + 1].messages?.url
-        (remote, reusedConnection) = (
-            hop.exchange?.endpoint ?? hop.connection?.endpoint,
-            hop.connection.map { !$0.opensConnection } ?? false
-        )
+        remote = hop.exchange?.remote ?? hop.connection?.endpoint
+        reusedConnection = hop.exchange?.reusedConnection ?? hop.connection.map { !$0.opensConnection } ?? false
         (version, tls) = (hop.exchange?.version.description ?? "", hop.exchange?.tls)
         status = hop.status?.code ?? 0
         if isLast { contentType = hop.messages?.response?.headerFields.singleton(.contentType)?.value }
         if FetchReport.redirects.contains(status) { location = next.map(RewriteView.redacted) }
-        resolve = hop.exchange?.resolve ?? (rewrite.isUnresolved ? nil : rewrite.resolution.elapsed)
+        let isKnown = call.error == nil || rewrite.isUnresolved
+        resolve = hop.exchange?.resolve ?? (isKnown ? nil : rewrite.resolution.elapsed)
+        droppedFields = hop.exchange?.droppedFields.map(\.rawName) ?? []
         timings = hop.timings
         if let error = hop.error {
             failed = .init(phase: "\(error.phase)", elapsed: Self.rest(of: hop.duration ?? .zero, hop, resolve))
