@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import ArgumentParser
-
 /// The conversion of a command line in curl's forms to one that ArgumentParser reads.
 ///
 /// curl reads `-sSLo FILE`, `-XPOST`, `-d@FILE` and `-H 'A: b'` alike: single letters, of which the first with a value takes the
@@ -15,14 +13,9 @@ struct CurlArguments {
 
     /// - Parameter command: The name of the command; nil is returned for those without curl's options.
     init?(command: String) {
-        let groups: [any ParsableArguments.Type]
-        switch command {
-        case "fetch": groups = [FetchOutputOptions.self, CurlOptions.self, CurlConnectionOptions.self]
-        case "bench": groups = [BenchCommand.self]
-        default: return nil
-        }
-        valued = OptionNames.valued(in: groups + [RequestOptions.self, CommonOptions.self, MappingOptions.self])
         isCurlCommand = command == "fetch"
+        guard isCurlCommand || command == "bench" else { return nil }
+        valued = OptionNames(of: command).valued
     }
 
     /// Returns the arguments of the program, converted if they are those of a command with curl's options.

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import ArgumentParser
-internal import HTTPDNSPrimitives
 
 /// An option is declared in one row: its names, the name of its value, its sentence in the help, and the property that it sets.
 /// Everything else about options comes from these rows: ``OptionNames``.
@@ -14,7 +13,7 @@ extension Option {
         _ sentence: String,
         completion: CompletionKind? = nil
     ) where Value == T? {
-        self.init(name: .valued(names), help: ArgumentHelp(sentence, valueName: value), completion: completion)
+        self.init(name: .names(names), help: ArgumentHelp(sentence, valueName: value), completion: completion)
     }
 
     /// Creates an option of curl, which may be left out. Its value may begin with `-`.
@@ -25,26 +24,26 @@ extension Option {
         completion: CompletionKind? = nil
     ) where Value == T? {
         let help = ArgumentHelp(sentence, valueName: value)
-        self.init(name: .valued(names), parsing: .unconditional, help: help, completion: completion)
+        self.init(name: .names(names), parsing: .unconditional, help: help, completion: completion)
     }
 
     /// Creates an option with a default.
     init(wrappedValue: Value, _ names: String, _ value: String, _ sentence: String)
     where Value: ExpressibleByArgument {
-        self.init(wrappedValue: wrappedValue, name: .valued(names), help: ArgumentHelp(sentence, valueName: value))
+        self.init(wrappedValue: wrappedValue, name: .names(names), help: ArgumentHelp(sentence, valueName: value))
     }
 
     /// Creates an option that may be repeated.
     init<T: ExpressibleByArgument>(wrappedValue: [T], _ names: String, _ value: String, _ sentence: String)
     where Value == [T] {
-        self.init(wrappedValue: wrappedValue, name: .valued(names), help: ArgumentHelp(sentence, valueName: value))
+        self.init(wrappedValue: wrappedValue, name: .names(names), help: ArgumentHelp(sentence, valueName: value))
     }
 
     /// Creates an option of curl that may be repeated. Its values may begin with `-`.
     init<T: ExpressibleByArgument>(wrappedValue: [T], curl names: String, _ value: String, _ sentence: String)
     where Value == [T] {
         let help = ArgumentHelp(sentence, valueName: value)
-        self.init(wrappedValue: wrappedValue, name: .valued(names), parsing: .unconditionalSingleValue, help: help)
+        self.init(wrappedValue: wrappedValue, name: .names(names), parsing: .unconditionalSingleValue, help: help)
     }
 }
 
@@ -64,12 +63,6 @@ extension NameSpecification {
                     ? .customLong(String(name.dropFirst(2))) : .customShort(Character(String(name.dropFirst())))
             }
         )
-    }
-
-    /// Returns the names of an option with a value.
-    fileprivate static func valued(_ text: String) -> NameSpecification {
-        OptionNames.collection?.names.withLock { $0.formUnion(text.split(separator: " ").map(String.init)) }
-        return names(text)
     }
 }
 
@@ -91,20 +84,6 @@ struct OptionNames {
         }
         // The help does not list the option of dig that is refused.
         if command == ResolveCommand.name { valued.insert("-x") }
-    }
-
-    fileprivate final class Collection: Sendable {
-        let names = Lock<Set<String>>([])
-    }
-
-    @TaskLocal fileprivate static var collection: Collection?
-
-    /// Returns the names of the options with a value that these groups declare, in less time than the help takes.
-    static func valued(in groups: [any ParsableArguments.Type]) -> Set<String> {
-        let collection = Collection()
-        // A group is created with its rows.
-        $collection.withValue(collection) { for group in groups { _ = group.init() } }
-        return collection.names.withLock { $0 }
     }
 
     func contains(_ name: String) -> Bool { flags.contains(name) || valued.contains(name) }
