@@ -61,14 +61,20 @@ struct CommandFailure: Error, Sendable {
         CommandFailure(kind: .usage, code: "usage", message: message, hint: hint)
     }
 
-    static func failed(code: String, _ message: String, hint: String? = nil) -> CommandFailure {
-        CommandFailure(kind: .failed, code: code, message: message, hint: hint)
+    static func failed(
+        code: String,
+        _ message: String,
+        hint: String? = nil,
+        host: String? = nil,
+        curlStatus: Int32? = nil
+    ) -> CommandFailure {
+        var failure = CommandFailure(kind: .failed, code: code, message: message, hint: hint)
+        (failure.host, failure.curlStatus) = (host, curlStatus)
+        return failure
     }
 
     static func outputFailed(_ message: String, hint: String? = nil) -> CommandFailure {
-        var failure = CommandFailure.failed(code: "output-failed", message, hint: hint)
-        failure.curlStatus = CurlExitStatus.writeFailed
-        return failure
+        .failed(code: "output-failed", message, hint: hint, curlStatus: CurlExitStatus.writeFailed)
     }
 
     static func information(_ text: String) -> CommandFailure {
@@ -100,17 +106,12 @@ extension CommandFailure {
         case let error as HTTPDNSClientError: self.init(error)
         case let error as HTTPDNSResolver.Error: self.init(error)
         case let error as HTTPDNSConfigurationFileError: self.init(error)
-        case let error as HTTPDNSMapping.Error: self = .configuration("\(error)")
-        case let error as HTTPDNSProviderConfigurationError: self = .configuration("\(error)")
-        case let error as HTTPDNSResolver.ConfigurationError: self = .configuration("\(error)")
+        case is HTTPDNSMapping.Error, is HTTPDNSProviderConfigurationError, is HTTPDNSResolver.ConfigurationError:
+            self.init(kind: .usage, code: "configuration", message: "\(error)")
         case let error as ControlCallError: self.init(error)
         case is CancellationError: self = .failed(code: "canceled", "canceled")
         default: self = .failed(code: "unknown", "\(error)")
         }
-    }
-
-    private static func configuration(_ message: String) -> CommandFailure {
-        CommandFailure(kind: .usage, code: "configuration", message: message)
     }
 
     private init(_ error: HTTPDNSClientError) {

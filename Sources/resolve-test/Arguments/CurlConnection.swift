@@ -39,9 +39,7 @@ extension CurlConnectionOptions {
     /// Refuses a URL whose scheme is not allowed.
     private func checkProtocols(of url: String) throws(CommandFailure) {
         guard let refusal = try AllowedProtocols(self).refusal(of: url, isRedirect: false) else { return }
-        var failure = CommandFailure.failed(code: "protocol-refused", refusal)
-        failure.curlStatus = CurlExitStatus.unsupportedProtocol
-        throw failure
+        throw .failed(code: "protocol-refused", refusal, curlStatus: CurlExitStatus.unsupportedProtocol)
     }
 
     private static func localSource(_ text: String) -> HTTPDNSClient.Configuration.LocalSource {

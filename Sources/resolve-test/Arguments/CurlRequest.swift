@@ -275,9 +275,9 @@ extension CurlOptions {
         var failure = CommandFailure.failed(
             code: "\(HTTPDNSClientError.Code.tooManyRedirects)",
             "the origin redirects, and --max-redirs 0 follows no redirect",
-            hint: "without -L the redirect is the response"
+            hint: "without -L the redirect is the response",
+            curlStatus: CurlExitStatus.tooManyRedirects
         )
-        failure.curlStatus = CurlExitStatus.tooManyRedirects
         failure.requestMayHaveBeenSent = true
         return failure
     }
@@ -329,9 +329,8 @@ enum URLArgument {
         let path = url[..<end]
         let hasPath = path.drop { $0 != ":" }.dropFirst("://".count).contains("/")
         guard path.hasSuffix("/") || !hasPath, let name = file.split(separator: "/").last else { return url }
-        let allowed = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-        let encoded = String(name).addingPercentEncoding(withAllowedCharacters: allowed) ?? String(name)
-        return "\(path)\(hasPath ? "" : "/")\(encoded)\(url[end...])"
+        let encoded = DataArgument.percentEncoded(Array(name.utf8), blank: "%20")
+        return "\(path)\(hasPath ? "" : "/")\(String(decoding: encoded, as: UTF8.self))\(url[end...])"
     }
 
     /// Returns the last part of the path, the name of the file of `-O`.

@@ -77,8 +77,8 @@ struct DataArgument: ExpressibleByArgument, Hashable, Sendable {
         return Array((name.isEmpty ? "" : "\(name)=").utf8) + Self.percentEncoded(content)
     }
 
-    /// Returns the bytes as curl encodes them: letters, digits and `-._~` stay, and a blank is `+`.
-    private static func percentEncoded(_ bytes: [UInt8]) -> [UInt8] {
+    /// Returns the bytes as curl encodes them: letters, digits and `-._~` stay.
+    static func percentEncoded(_ bytes: [UInt8], blank: String = "+") -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return bytes.flatMap { byte -> [UInt8] in
             switch byte {
@@ -86,7 +86,7 @@ struct DataArgument: ExpressibleByArgument, Hashable, Sendable {
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
                 UInt8(ascii: "~"):
                 [byte]
-            case UInt8(ascii: " "): [UInt8(ascii: "+")]
+            case UInt8(ascii: " "): Array(blank.utf8)
             default: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
             }
         }

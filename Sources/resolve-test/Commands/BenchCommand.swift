@@ -141,13 +141,12 @@ struct BenchCommand: Subcommand {
         let sides = [report.client.total] + (report.system.map { [$0.total] } ?? [])
         let count = sides.reduce(0) { $0 + $1.failureCount }
         guard count > 0 else { return nil }
-        var failure = CommandFailure.failed(
+        return .failed(
             code: "requests-failed",
             "\(Figures.count(count)) of \(Figures.count(sides.reduce(0) { $0 + $1.requests })) requests had no response",
-            hint: sides.compactMap(\.firstFailure).first.map { "the first: \($0.message)" }
+            hint: sides.compactMap(\.firstFailure).first.map { "the first: \($0.message)" },
+            host: report.host
         )
-        failure.host = report.host
-        return failure
     }
 }
 

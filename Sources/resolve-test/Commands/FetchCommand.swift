@@ -306,18 +306,18 @@ struct FetchCommand: Subcommand {
                 code: "http-status",
                 "the origin responded with status \(status)",
                 hint: outputs.failsWithBody
-                    ? nil : "without --fail this is not a failure, and --fail-with-body writes the body"
+                    ? nil : "without --fail this is not a failure, and --fail-with-body writes the body",
+                curlStatus: CurlExitStatus.httpStatus
             )
-            failure.curlStatus = CurlExitStatus.httpStatus
         } else if let refusal = curl.refusal(of: status, location: report.hops.last?.location) {
             failure = refusal
         } else if !call.body.takes(status, contentRange: report.contentRange), status != 416 {
             failure = .failed(
                 code: "range-refused",
                 "the origin did not send the part of the resource from the requested byte, so the file cannot be continued",
-                hint: "without -C the whole resource is requested"
+                hint: "without -C the whole resource is requested",
+                curlStatus: CurlExitStatus.rangeRefused
             )
-            failure.curlStatus = CurlExitStatus.rangeRefused
         } else {
             return nil
         }

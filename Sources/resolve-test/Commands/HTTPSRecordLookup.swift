@@ -114,11 +114,11 @@ struct HTTPSRecordLookup: Sendable {
         var failure = CommandFailure.failed(
             code: "\(HTTPDNSClientError.Code.resolveFailed)",
             "cannot get HTTPS records of \(question.host): \(text)",
-            hint: hint
+            hint: hint,
+            host: question.host.description
         )
         failure.reason = reason
         failure.phase = "\(HTTPDNSClientError.Phase.resolve)"
-        failure.host = question.host.description
         return failure
     }
 }

@@ -23,9 +23,9 @@ struct CompareReport {
         var failure = CommandFailure.failed(
             code: first.verdict.code,
             "no verdict on \(count)\(first.host)" + (isJSON ? ": \(first.verdict.text)" : ""),
-            hint: Self.hint(first.comparison)
+            hint: Self.hint(first.comparison),
+            host: first.host.description
         )
-        failure.host = first.host.description
         if case .failed(let cause) = first.comparison.client {
             failure.reason = cause.reason
             failure.providerAttempts = cause.providerAttempts

@@ -100,10 +100,10 @@ struct ResolveReport {
         var summary = CommandFailure.failed(
             code: first.failure.code,
             "\(summarized): \(names); \(first.failure.message)",
-            hint: first.failure.hint
+            hint: first.failure.hint,
+            host: first.failure.host
         )
         summary.phase = first.failure.phase
-        summary.host = first.failure.host
         summary.providerAttempts = failures.flatMap(\.failure.providerAttempts)
         return summary
     }
