@@ -23,21 +23,16 @@ struct CommandFailure: Error, Sendable {
     var reason: String?
     /// The phase of the request, where there is one.
     var phase: String?
-    /// The failure in words.
     var message: String
-    /// The suggested action.
     var hint: String?
-    /// The host concerned.
     var host: String?
     /// The addresses that were tried.
     var attempts: [HTTPDNSClientError.Attempt] = []
     /// The number of attempts that are left out between the first and the last half of ``attempts``.
     var attemptsLeftOut = 0
-    /// The providers that were queried.
     var providerAttempts: [HTTPDNSResolver.ProviderAttempt] = []
     /// Whether the origin may have received the request; nil for commands without a request.
     var requestMayHaveBeenSent: Bool?
-    /// The mistakes of a configuration file.
     var issues: [HTTPDNSConfigurationFileError.Issue] = []
     /// The exit status of a run that a signal ended.
     var signalStatus: Int32?

@@ -6,7 +6,6 @@ internal import HTTPDNSCurl
 
 /// The program's exit statuses. Docs/CommandLine.md has the table.
 enum ExitStatus {
-    /// Everything was done.
     static let done: Int32 = 0
     /// A name, connection or answer failed.
     static let failed: Int32 = 1

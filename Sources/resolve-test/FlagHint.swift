@@ -5,7 +5,6 @@ internal import HTTPDNS
 
 /// The hints of the program. Those of the library name its Swift settings; this program has flags and a file for them.
 enum FlagHint {
-    /// Returns the hint for an error of the client.
     static func hint(for error: HTTPDNSClientError) -> String? {
         if error.hint == HTTPDNSClientError.missingAuthorityHint {
             return "if the server is the right one, --cacert FILE names its authority"

@@ -7,15 +7,12 @@ internal import HTTPDNSConfiguration
 
 /// The settings of the client from the common options.
 struct ClientSettings: Sendable {
-    /// The client's settings.
     var configuration: HTTPDNSClient.Configuration
     /// The kinds of the providers by their names: `doh`, `json`.
     var providerKinds: [String: String] = [:]
     /// Whether anything but the system resolver can answer.
     private(set) var hasSources = false
-    /// Remarks for the user.
     var notes: [String] = []
-    /// Whether a configuration file was read.
     var readsFile = false
 
     init(_ options: CommonOptions, environment: [String: String]) throws {

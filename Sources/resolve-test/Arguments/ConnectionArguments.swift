@@ -4,7 +4,6 @@
 internal import HTTPDNS
 internal import HTTPDNSCurl
 
-/// The values of `--resolve`.
 struct ResolveRules {
     private var rules: [ResolveArgument] = []
 
@@ -97,7 +96,6 @@ struct ResolveArgument {
         return HTTPDNSAddress(name)?.description ?? (try? HTTPDNSName(name))?.description ?? name.lowercased()
     }
 
-    /// Returns a checked rule.
     static func rule(
         _ host: String,
         _ port: UInt16?,
@@ -163,7 +161,6 @@ private struct ConnectToArgument: Sendable {
     let isForEveryHost: Bool
     private let host: String
     private let port: UInt16?
-    /// The addresses, or the name, to connect to.
     let targets: [String]
     private let name: String?
 

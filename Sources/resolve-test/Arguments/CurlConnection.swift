@@ -36,7 +36,6 @@ extension CurlConnectionOptions {
         if unixSocket == nil { options.unixSocket = nil }
     }
 
-    /// Refuses a URL whose scheme is not allowed.
     private func checkProtocols(of url: String) throws(CommandFailure) {
         guard let refusal = try AllowedProtocols(self).refusal(of: url, isRedirect: false) else { return }
         throw .failed(code: "protocol-refused", refusal, curlStatus: CurlExitStatus.unsupportedProtocol)
@@ -126,7 +125,6 @@ extension CurlConnectionOptions {
 }
 
 extension HTTPDNSClient.Configuration {
-    /// Changes the trust settings of all origins.
     mutating func changeTrust(_ change: (inout HTTPDNSTrust) -> Void) {
         change(&trust)
         trustByHost = trustByHost.mapValues { old in
@@ -155,7 +153,6 @@ struct AllowedProtocols: Sendable {
         }
     }
 
-    /// Whether an option limits the targets of redirects.
     var limitsRedirects: Bool { everywhere != nil || onRedirects != nil }
 
     /// Returns the message for a URL whose scheme is not allowed; nil for an allowed one.

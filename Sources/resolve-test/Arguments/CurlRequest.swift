@@ -207,7 +207,6 @@ extension CurlOptions {
         }
     }
 
-    /// Whether redirects are followed.
     var isFollowing: Bool { followsRedirects || trustsRedirects }
 
     private func applyRedirects(
@@ -283,7 +282,6 @@ extension CurlOptions {
     }
 }
 
-/// The URL of `fetch`.
 enum URLArgument {
     /// Returns the URL with a scheme: http unless there is one, as in curl. `http:/one.test` stays, and is refused.
     static func completed(_ text: String) -> String {

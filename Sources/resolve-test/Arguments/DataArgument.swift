@@ -6,7 +6,6 @@ internal import Foundation
 
 /// A value of `-d` and its relatives: a part of a request body, by curl's rules.
 struct DataArgument: ExpressibleByArgument, Hashable, Sendable {
-    /// The reading of the value.
     enum Kind: String, Hashable, Sendable {
         /// `-d`, `--data-ascii`: `@FILE` is read without its CR, LF and NUL.
         case plain
@@ -111,7 +110,6 @@ enum InputFile {
         }
     }
 
-    /// Returns the content as text.
     static func text(_ path: some StringProtocol, option: String) throws(CommandFailure) -> String {
         guard let text = String(validating: try bytes(path, option: option), as: UTF8.self) else {
             throw .usage("\(option)\(path): the file is not UTF-8")

@@ -65,7 +65,6 @@ struct FetchOutputOptions: ParsableArguments, Sendable {
         guard file == nil || !usesRemoteName else { throw .usage("-o and -O cannot be combined") }
     }
 
-    /// Returns the place of the body.
     func body(of url: String, isJSON: Bool, _ standardOutput: StandardStream) throws(CommandFailure) -> FetchBody {
         let isTerminal = standardOutput.isTerminal
         var path = file
@@ -88,7 +87,6 @@ struct FetchOutputOptions: ParsableArguments, Sendable {
 struct FetchBody: Sendable {
     /// The path of a file, `-` for standard output, nil when the body is discarded.
     let path: String?
-    /// Whether standard output is a terminal.
     let isTerminal: Bool
     private let standardOutput: StandardStream
     /// The number of bytes before the first requested one.
@@ -129,7 +127,6 @@ struct FetchBody: Sendable {
         contentRange.firstMatch(of: /^\s*[Bb][Yy][Tt][Ee][Ss][ \t]+([0-9]+)-/).flatMap { Int($0.output.1) }
     }
 
-    /// Opens the place.
     func destination() throws(CommandFailure) -> BodyDestination {
         if offset > 0, let path, path != "-" { return try BodyDestination(appendingTo: path) }
         return try BodyDestination(path: path, standardOutput: standardOutput)

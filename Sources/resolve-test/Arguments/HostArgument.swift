@@ -5,9 +5,7 @@ internal import HTTPDNS
 
 /// A host on the command line, with the port whose mapping applies.
 struct HostArgument: Sendable {
-    /// The text as it was given.
     let text: String
-    /// The host without its port.
     let host: HTTPDNSHost
     /// The port; the default unless it was given.
     let port: UInt16

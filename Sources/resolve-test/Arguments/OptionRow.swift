@@ -69,7 +69,6 @@ extension NameSpecification {
 /// The names of a command's options, as its help lists them.
 struct OptionNames {
     private(set) var flags: Set<String> = []
-    /// The options that have a value.
     private(set) var valued: Set<String> = []
 
     init(of command: String) {

@@ -19,7 +19,6 @@ enum ByteArgument {
     }
 }
 
-/// A time.
 enum DurationArgument {
     /// Reads a time with a unit, such as `500ms`.
     static func duration(_ text: String, of option: String, in range: ClosedRange<Duration>) throws(CommandFailure)

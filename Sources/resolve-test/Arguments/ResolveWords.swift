@@ -19,7 +19,6 @@ struct ResolveWords: Sendable {
     private static let numberedTypes: [String: RecordType] = ["TYPE1": .a, "TYPE28": .aaaa, "TYPE65": .https]
 
     private(set) var hosts: [HostArgument] = []
-    /// The URLs of the services that were given with `@`.
     private(set) var dohURLs: [String] = []
     /// The given record types; empty when none is given.
     private(set) var types: Set<RecordType> = []

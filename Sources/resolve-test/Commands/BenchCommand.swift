@@ -49,7 +49,6 @@ struct BenchCommand: Subcommand {
     private static let rateRange = 0.1...1_000_000
     private static let longest = Duration.seconds(86_400)
     private static let defaultDuration = Duration.seconds(10)
-    /// The number of turns of each client.
     private static let turns = 10
 
     func perform(on console: Console) async throws -> Int32 {

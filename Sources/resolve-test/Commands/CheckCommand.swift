@@ -73,7 +73,6 @@ struct CheckCommand: Subcommand {
     }
 }
 
-/// The report of `check` on a file.
 struct CheckReport {
     var file: String
     var configuration: HTTPDNSClient.Configuration

@@ -55,7 +55,6 @@ struct ExplainReport {
     var certificateAuthorityFile: String?
     /// Whether the values for libcurl are shown.
     var isVerbose: Bool
-    /// The networks that the request may reach.
     var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
 
     private static let labelWidth = 14
@@ -255,14 +254,12 @@ struct RewriteView: Sendable {
     var resolveEntry: String
     var resolution: HTTPDNSResolver.Resolution
     var isTagged: Bool
-    /// The host and port of the canonical URL.
     var urlHost: String
     var urlPort: UInt16
     /// The proxy or Unix socket of the request.
     var egressChoice = EgressChoice.direct
     /// The rule of the order of the addresses; nil when it is not known.
     var orderRule: AddressOrderRule?
-    /// The address that answered, if the request was sent.
     var answered: HTTPDNSEndpoint?
     /// Whether the request was sent, or was to be sent and failed.
     var wasSent = false

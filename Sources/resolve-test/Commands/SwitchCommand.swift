@@ -7,7 +7,6 @@ internal import HTTPDNSControl
 
 /// `switch on|off`: the kill switch of a running service.
 struct SwitchCommand: Subcommand {
-    /// The two values.
     enum State: String, ExpressibleByArgument, CaseIterable, Sendable { case on, off }
 
     static let configuration = CommandConfiguration(

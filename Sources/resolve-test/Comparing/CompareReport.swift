@@ -3,12 +3,10 @@
 
 internal import HTTPDNS
 
-/// The report of `compare` on its hosts.
 struct CompareReport {
     var comparisons: [Comparison]
     /// Whether a mere difference is suspicious.
     var isStrict: Bool
-    /// Whether it is printed as JSON.
     var isJSON = false
 
     var isSuspicious: Bool { comparisons.contains { $0.verdict(isStrict: isStrict).kind == .suspicious } }

@@ -11,7 +11,6 @@ struct Comparer: Sendable {
     let client: HTTPDNSClient
     let resolver: HTTPDNSResolver.Configuration
     let routes: RouteTable
-    /// The change of options for each query.
     let change: HTTPDNSClient.Request.Options.Change?
     let isProbing: Bool
     let system = SystemResolver()

@@ -14,7 +14,6 @@ struct Comparison: Sendable {
         case notAsked(String)
         case failed(CommandFailure)
 
-        /// Returns an answer of the system resolver.
         static func system(_ addresses: [HTTPDNSAddress], port: UInt16) -> Answer {
             .resolved(.init(endpoints: addresses.map { HTTPDNSEndpoint(address: $0, port: port) }, source: .system))
         }
@@ -59,7 +58,6 @@ struct Comparison: Sendable {
 }
 
 extension Comparison {
-    /// The verdict on the two answers.
     struct Verdict: Hashable, Sendable {
         enum Kind: String, Hashable, Sendable {
             /// The answers are not suspicious.
@@ -72,7 +70,6 @@ extension Comparison {
         var kind: Kind
         /// A short identifier for programs.
         var code: String
-        /// A readable line.
         var text: String
     }
 
@@ -157,7 +154,6 @@ extension Comparison {
     /// The label of the client's side.
     var clientName: String { isMapped ? "mapping" : "HTTP-DNS" }
 
-    /// The heading of the client's side.
     var clientHeading: String { isMapped ? "this client" : "HTTP-DNS" }
 
     private var reasonWhyNot: String {

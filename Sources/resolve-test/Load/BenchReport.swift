@@ -8,14 +8,11 @@ internal import HTTPDNSPrimitives
 
 /// The report of `bench`: the load, the responses, and the distribution of latencies.
 struct BenchReport: Sendable {
-    /// The measurements with one client.
     struct Side: Sendable {
-        /// The parts of the load in their order.
         var slices: [LoadRecording] = []
         /// The warm-up, of which only resolving and connecting count.
         var warmUp: LoadRecording?
 
-        /// The whole load.
         var total: LoadRecording {
             var total = LoadRecording()
             for slice in slices { total.add(slice) }

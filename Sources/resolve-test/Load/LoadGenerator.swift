@@ -19,7 +19,6 @@ struct LoadGenerator: Sendable {
     /// The fewest failures, without a response before, that end a load.
     private static let leastFailures = 10
 
-    /// The shared state of the tasks that send.
     private final class Shared: Sendable {
         struct State: Sendable {
             var schedule: LoadSchedule
@@ -146,7 +145,6 @@ final class LoadProgress: Sendable {
 
 /// The size of a load: the requests in flight, the rate, and its end.
 struct LoadPlan: Hashable, Sendable {
-    /// The maximum number of requests in flight.
     var inFlight: Int
     /// The requests that begin in a second, for an open loop. Nil means a closed loop: each response makes the next request
     /// begin.
@@ -184,7 +182,6 @@ struct LoadPlan: Hashable, Sendable {
 struct LoadSchedule: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// A request that may begin.
     struct Ticket: Hashable, Sendable {
         /// The intended start; nil in a closed loop, where a request begins immediately.
         var due: Instant?

@@ -28,7 +28,6 @@ struct LoadRecording: Sendable {
         numberOfSignificantValueDigits: .three
     )
     private(set) var responses = 0
-    /// The numbers of responses by status.
     private(set) var statuses: [Int: Int] = [:]
     /// The numbers of requests without a response by the code of their error.
     private(set) var failures: [String: Int] = [:]
@@ -38,7 +37,6 @@ struct LoadRecording: Sendable {
     private(set) var openedConnections = 0
     /// The numbers of responses by address and port.
     private(set) var endpoints: [String: Int] = [:]
-    /// The resolution of the first response.
     private(set) var resolution: HTTPDNSResolver.Resolution?
     /// The longest time that resolving took.
     private(set) var slowestResolve: Duration?
@@ -54,7 +52,6 @@ struct LoadRecording: Sendable {
 
     var failureCount: Int { failures.values.reduce(0, +) }
     var requests: Int { responses + failureCount }
-    /// The responses in a second.
     var responseRate: Double { elapsed > .zero ? Double(responses) / elapsed.inSeconds : 0 }
     /// The processor time for each response; nil when it was not measured.
     var processorTimeEach: Duration? { responses > 0 && processorTime > .zero ? processorTime / responses : nil }

@@ -59,7 +59,6 @@ final class BodyDestination: Sendable {
         do throws(FileFault) { try file.finish() } catch { throw Self.failure(error) }
     }
 
-    /// Removes an incomplete file.
     func discard() {
         if case .file(let file) = target { file.discard() }
     }
@@ -135,7 +134,6 @@ struct DownloadProgress {
         stream.say("\r\u{1B}[K" + Self.text(received: received, expected: expected, seconds: seconds))
     }
 
-    /// Removes the line.
     func finish() {
         guard let stream, last != nil else { return }
         stream.say("\r\u{1B}[K")

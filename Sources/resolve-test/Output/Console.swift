@@ -9,7 +9,6 @@ struct Console: Sendable {
     var standardError: StandardStream
     var environment: [String: String]
 
-    /// The console of the process.
     static var process: Console {
         Console(
             standardOutput: StandardStream(descriptor: STDOUT_FILENO),
@@ -65,7 +64,6 @@ struct StandardStream: Sendable {
         }
     }
 
-    /// Whether the stream is a terminal.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
     /// The columns of the terminal; nil when it is none, or does not report them.
@@ -113,7 +111,6 @@ struct StandardStream: Sendable {
     }
 }
 
-/// The system's text for an error number.
 enum SystemError {
     static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
 }

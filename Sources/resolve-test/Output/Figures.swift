@@ -32,7 +32,6 @@ enum Figures {
         return (number < 0 ? "-" : "") + grouped
     }
 
-    /// Returns `1 rule`, `2,000 rules`.
     static func count(_ number: Int, _ noun: String) -> String { "\(count(number)) \(noun)\(number == 1 ? "" : "s")" }
 
     static func bytes(_ number: Int) -> String { count(number, "byte") }

@@ -21,10 +21,8 @@ extension CodableJSON {
         return rounded.isFinite ? .number(rounded) : .null
     }
 
-    /// Returns text, or null.
     static func optional(_ text: String?) -> CodableJSON { text.map(CodableJSON.text) ?? .null }
 
-    /// Returns a whole number, or null.
     static func optional(_ number: Int?) -> CodableJSON { number.map { .integer($0) } ?? .null }
 
     /// Returns seconds to the microsecond, or null.

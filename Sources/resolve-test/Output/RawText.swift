@@ -12,7 +12,6 @@ internal import HTTPTypes
 enum RawText {
     private static let first: UInt32 = 0x10_ff80
 
-    /// Returns the text of bytes.
     static func text(_ bytes: [UInt8]) -> String {
         if let text = String(validating: bytes, as: UTF8.self), !isRaw(text) { return text }
         var text = String.UnicodeScalarView()
@@ -32,10 +31,8 @@ enum RawText {
         return String(text)
     }
 
-    /// Returns the text of a field's value.
     static func text(_ field: HTTPField) -> String { text(field.withUnsafeBytesOfValue { Array($0) }) }
 
-    /// Returns the bytes of a text.
     static func bytes(_ text: String) -> [UInt8] {
         guard isRaw(text) else { return Array(text.utf8) }
         return text.unicodeScalars.flatMap { scalar in

@@ -13,7 +13,6 @@ struct Screen: Sendable {
     static let plain = Screen(width: .max, style: .plain)
 }
 
-/// Colors, or none.
 struct Style: Sendable {
     var isColoured: Bool
 

@@ -12,7 +12,6 @@ struct TrafficFiles: Sendable {
     private let archive: BodyDestination?
     private let report: BodyDestination?
 
-    /// Whether a file is asked for.
     var isWanted: Bool { archive != nil || report != nil }
 
     /// - Parameters:
@@ -37,7 +36,6 @@ struct TrafficFiles: Sendable {
         return destination
     }
 
-    /// Writes the files.
     func write(_ records: [HTTPDNSTrafficMonitor.Record]) async throws(CommandFailure) {
         if let archive {
             for await chunk in HTTPDNSTrafficMonitor.Archive(records) { try archive.write(chunk) }

@@ -50,10 +50,8 @@ struct WriteOut: Sendable {
         self.pieces = pieces + [.text(text)]
     }
 
-    /// The variables.
     static let names: Set<String> = Values.names.union(["header_json", "json", "onerror", "stderr", "stdout"])
 
-    /// Prints the text.
     func write(_ values: Values, on console: Console) throws(CommandFailure) {
         let terminals = (output: console.standardOutput.isTerminal, error: console.standardError.isTerminal)
         for part in text(values, escaping: { isError in isError ? terminals.error : terminals.output }) {
@@ -99,7 +97,6 @@ struct WriteOut: Sendable {
 }
 
 extension WriteOut {
-    /// The values of the variables.
     struct Values: Sendable {
         enum Value: Sendable {
             case text(String?)
@@ -168,7 +165,6 @@ extension WriteOut {
             }
         }
 
-        /// Notes the failure of the call.
         mutating func fail(_ failure: CommandFailure) {
             hasFailed = true
             values["exitcode"] = .integer(Int(failure.exitStatus))

@@ -3,7 +3,6 @@
 
 internal import HTTPDNS
 
-/// The report of `dump` on a service.
 struct DumpReport {
     var diagnostics: HTTPDNSClient.Status
 

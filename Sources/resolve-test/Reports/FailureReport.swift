@@ -4,7 +4,6 @@
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 
-/// A failure as text and as JSON.
 enum FailureReport {
     /// Returns one line, and with `-v` one more for each address and provider that was tried.
     static func text(_ failure: CommandFailure, isVerbose: Bool, style: Style) -> String {
@@ -73,7 +72,6 @@ enum FailureReport {
     }
 }
 
-/// A failed provider, as JSON.
 enum ProviderAttemptReport {
     static func json(_ attempt: HTTPDNSResolver.ProviderAttempt) -> JSONValue {
         .object([

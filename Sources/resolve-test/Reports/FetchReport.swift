@@ -21,7 +21,6 @@ struct FetchReport {
         var status = 0
         /// The media type, as the server sent it.
         var contentType: String?
-        /// The target of a redirect.
         var location: String?
         /// The header fields that a redirect removed before this hop.
         var droppedFields: [String] = []
@@ -31,7 +30,6 @@ struct FetchReport {
         var failed: Failed?
     }
 
-    /// The statuses of redirects.
     static let redirects: Set<Int> = [301, 302, 303, 307, 308]
 
     /// The end of a hop or a call that failed.

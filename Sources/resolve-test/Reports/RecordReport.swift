@@ -6,14 +6,11 @@ internal import HTTPDNSMessages
 
 /// The report of `resolve` on the HTTPS records of its hosts, in the presentation form of DNS.
 enum RecordReport {
-    /// The outcome for one host.
     struct Row: Sendable {
         var question: HostArgument
         var outcome: Result<[DNSRecord], CommandFailure>
-        /// The service that answered.
         var provider: String?
         var elapsed = Duration.zero
-        /// The services that failed before.
         var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
         /// The failure for a malformed record, which invalidates all HTTPS records of its owner (RFC 9460 section 2.2).
         var malformed: CommandFailure?
@@ -95,7 +92,6 @@ extension DNSRecord {
         if case .alias = content { "\(DNSRecordType.cname)" } else { "\(DNSRecordType.https)" }
     }
 
-    /// The mistake in a malformed record.
     var mistake: String? {
         if case .malformedService(let error) = content { "\(error)" } else { nil }
     }

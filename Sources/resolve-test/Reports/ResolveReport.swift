@@ -3,9 +3,7 @@
 
 internal import HTTPDNS
 
-/// The report of `resolve` on its hosts.
 struct ResolveReport {
-    /// The outcome for one host.
     struct Row {
         var question: HostArgument
         var outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>
@@ -128,7 +126,6 @@ enum ResolutionJSON {
 /// The text forms of a resolution that all reports share.
 struct ResolutionText {
     var resolution: HTTPDNSResolver.Resolution
-    /// The kinds of the providers by their names.
     var providerKinds: [String: String]
 
     /// The source: `mapping`, `doh backup`, `system`, `literal`, `request`.

@@ -17,7 +17,6 @@ struct VersionReport {
     /// The resolver of libcurl, such as `c-ares/1.18.1` or `threads`, which the client never uses.
     var resolver = CurlLibrary.resolver
 
-    /// Returns whether the arguments ask for the versions.
     static func isWanted(_ arguments: [String]) -> Bool {
         let words = arguments.filter { $0 != "--json" }
         return words == ["version"] || !words.isEmpty && words.allSatisfy { $0 == "--version" }

@@ -17,14 +17,12 @@ protocol WatchSource: Sendable {
     func update(_ model: inout WatchModel)
 }
 
-/// A change that a source reports.
 enum WatchChange: Sendable {
     /// The queries of an interval were sent.
     case asked
     /// An answer for the host at the index.
     case answer(Int, Result<HTTPDNSResolver.Resolution, CommandFailure>)
     case event(HTTPDNSResolver.Event)
-    /// The status of a running service.
     case service(HTTPDNSClient.Status)
 }
 

@@ -6,11 +6,9 @@ internal import HTTPDNS
 
 /// The state of `watch`, for every source. A value: changes go in, rows and notices come out; it neither queries nor writes.
 struct WatchModel: Sendable {
-    /// The number of notices in the details.
     static let shownNotices = 6
 
     private(set) var rows: [WatchRow]
-    /// The kinds of the providers by their names.
     private(set) var providerKinds: [String: String]
     /// The last notices, the newest at the end.
     private(set) var notices: [WatchNotice] = []
@@ -68,7 +66,6 @@ struct WatchModel: Sendable {
 
 /// A watched host: the present result of a request for it, and its changes since the watch began.
 struct WatchRow: Sendable {
-    /// The last result.
     enum State: Sendable {
         /// There is no answer yet.
         case asking
@@ -79,7 +76,6 @@ struct WatchRow: Sendable {
     /// The last change of the host's addresses.
     struct Change: Sendable {
         var date: Date
-        /// The removed addresses.
         var previous: [HTTPDNSAddress]
     }
 
