@@ -44,7 +44,7 @@ struct TypedCredentialTests {
     }
 
     @Test(
-        "A credential of the file for another origin is not sent over http after a redirect",
+        "A file's credential for another origin is not sent over http after a redirect",
         arguments: [(["--digest", "-u", "me:typed"], ""), ([], "me:typed@")] as [([String], String)]
     )
     func otherOrigin(login: [String], user: String) async throws {
@@ -54,7 +54,7 @@ struct TypedCredentialTests {
         #expect(server.connections.count == 1 && server.count(of: "Authorization: Basic") == (user.isEmpty ? 0 : 1))
     }
 
-    @Test("A credential of the file for the typed origin is not sent over http on the way back")
+    @Test("A file's credential for the typed origin is not sent over http on the way back")
     func typedOrigin() async throws {
         let server = try server("two.test", "one.test")
         let result = try await fetch(server, [], "me:typed@", fileHost: "one.test")
