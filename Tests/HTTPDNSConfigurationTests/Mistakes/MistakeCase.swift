@@ -16,8 +16,25 @@ struct MistakeCase: Sendable, CustomTestStringConvertible {
     var text: String
     var expected: String
 
-    init(_ name: String, _ text: String, _ expected: String) {
-        (self.name, self.text, self.expected) = (name, text + "\n", expected)
+    /// The cases of a text: `== NAME`, a file without its first line `version: 1`, `=>`, and its error. After `=== NAME`, the
+    /// whole file follows.
+    static func table(_ text: String) -> [MistakeCase] {
+        var cases: [MistakeCase] = []
+        var isError = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("== ") || line.hasPrefix("=== ") {
+                let start = line.hasPrefix("=== ") ? "" : "version: 1\n"
+                cases.append(MistakeCase(name: String(line.drop { $0 == "=" }.dropFirst()), text: start, expected: ""))
+                isError = false
+            } else if line == "=>" {
+                isError = true
+            } else if isError {
+                cases[cases.count - 1].expected += (cases[cases.count - 1].expected.isEmpty ? "" : "\n") + line
+            } else {
+                cases[cases.count - 1].text += line + "\n"
+            }
+        }
+        return cases
     }
 
     var testDescription: String { name }
