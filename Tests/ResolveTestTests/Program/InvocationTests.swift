@@ -15,283 +15,158 @@ struct InvocationTests {
         var output = ""
         var error = ""
         var testDescription: String { "resolve-test " + arguments.joined(separator: " ") }
-
-        init(_ arguments: String, _ status: Int32, output: String = "", error: String = "") {
-            self.arguments = arguments.split(separator: " ").map(String.init)
-            self.status = status
-            self.output = output
-            self.error = error
-        }
     }
 
-    static let good: [Run] = [
-        Run(
-            "resolve One.Test. 127.0.0.1 localhost:81 --map one.test=127.0.0.2,::1 --family v4",
-            0,
-            output: """
-                One.Test.      127.0.0.2   mapping  --map   no expiry
-                127.0.0.1      127.0.0.1   literal          no expiry
-                localhost:81   127.0.0.1   literal          no expiry
+    /// The runs of a text: `$ ARGUMENTS`, then the output, or `[STATUS] ERROR`.
+    private static func runs(_ text: String) -> [Run] {
+        var runs: [Run] = []
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.first == "$" {
+                runs.append(Run(arguments: line.dropFirst().split(separator: " ").map(String.init), status: 0))
+            } else if line.first == "[", let end = line.firstIndex(of: "]") {
+                runs[runs.count - 1].status = Int32(line[..<end].dropFirst()) ?? -1
+                runs[runs.count - 1].error = String(line[end...].dropFirst(2))
+            } else {
+                runs[runs.count - 1].output += line + "\n"
+            }
+        }
+        return runs
+    }
 
-                """
-        ),
-        Run(
-            "resolve --json one.test:8443 --map one.test:8443=127.0.0.2:9443 --map one.test=127.0.0.3",
-            0,
-            output: """
-                {"addresses":["127.0.0.2:9443"],"ageSeconds":0,"cached":false,"canonicalName":null,\
-                "failedProviders":[],"generation":1,"host":"one.test","location":"--map","port":8443,"provider":null,\
-                "seconds":N,"source":"mapping","stale":false,"timeToLiveSeconds":null}
+    static let good = runs(
+        """
+        $ resolve One.Test. 127.0.0.1 localhost:81 --map one.test=127.0.0.2,::1 --family v4
+        One.Test.      127.0.0.2   mapping  --map   no expiry
+        127.0.0.1      127.0.0.1   literal          no expiry
+        localhost:81   127.0.0.1   literal          no expiry
+        $ resolve --json one.test:8443 --map one.test:8443=127.0.0.2:9443 --map one.test=127.0.0.3
+        {"addresses":["127.0.0.2:9443"],"ageSeconds":0,"cached":false,"canonicalName":null,\
+        "failedProviders":[],"generation":1,"host":"one.test","location":"--map","port":8443,"provider":null,\
+        "seconds":N,"source":"mapping","stale":false,"timeToLiveSeconds":null}
+        $ one.test 127.0.0.1 --map one.test=127.0.0.2,::1 A +short
+        127.0.0.2
+        127.0.0.1
+        $ --map one.test=127.0.0.2,::1 -t aaaa one.test localhost.
+        one.test     ::1   mapping  --map   no expiry
+        localhost.   ::1   literal          no expiry
+        $ --map one.test=127.0.0.2 http://one.test/
+        original      http://one.test/
+        address form  http://127.0.0.2/   Host one.test   clear text: no SNI, no certificate
+        why           mapping "one.test" from --map > no provider asked
+        candidates    127.0.0.2   policy: allowed (mapping)
+        lifetime      age 0 s, no expiry, generation 1, tag set
+        curl          curl -g --path-as-is --resolve one.test:80:127.0.0.2 'http://one.test/'
+        $ explain HTTPS://One.Test:443/%7Ea/../b --map one.test=127.0.0.2
+        original      HTTPS://One.Test:443/%7Ea/../b
+        address form  https://127.0.0.2/%7Ea/../b   Host one.test   SNI and certificate one.test
+        why           mapping "one.test" from --map > no provider asked
+        candidates    127.0.0.2   policy: allowed (mapping)
+        lifetime      age 0 s, no expiry, generation 1, tag set
+        curl          curl -g --path-as-is --resolve one.test:443:127.0.0.2 'https://one.test/%7Ea/../b'
+        $ explain http://[::1]:81/
+        original      http://[::1]:81/
+        address form  http://[::1]:81/   Host [::1]:81   clear text: no SNI, no certificate
+        why           the URL has an address or localhost: no query
+        candidates    ::1   policy: allowed (literal)
+        lifetime      age 0 s, no expiry, generation 1, no tag: nothing was rewritten
+        curl          curl -g --path-as-is 'http://[::1]:81/'
+        $ export --map b.test=127.0.0.2,::1 --map a.test:81=127.0.0.3
+        # a.test:81: 127.0.0.3 (a hosts file has no ports)
+        127.0.0.2  b.test
+        ::1        b.test
+        $ export --format curl --map a.test:81=127.0.0.3,::1
+        --resolve a.test:81:127.0.0.3,[::1]
+        """
+    )
 
-                """
-        ),
-        Run("one.test 127.0.0.1 --map one.test=127.0.0.2,::1 A +short", 0, output: "127.0.0.2\n127.0.0.1\n"),
-        Run(
-            "--map one.test=127.0.0.2,::1 -t aaaa one.test localhost.",
-            0,
-            output: """
-                one.test     ::1   mapping  --map   no expiry
-                localhost.   ::1   literal          no expiry
-
-                """
-        ),
-        Run(
-            "--map one.test=127.0.0.2 http://one.test/",
-            0,
-            output: """
-                original      http://one.test/
-                address form  http://127.0.0.2/   Host one.test   clear text: no SNI, no certificate
-                why           mapping "one.test" from --map > no provider asked
-                candidates    127.0.0.2   policy: allowed (mapping)
-                lifetime      age 0 s, no expiry, generation 1, tag set
-                curl          curl -g --path-as-is --resolve one.test:80:127.0.0.2 'http://one.test/'
-
-                """
-        ),
-        Run(
-            "explain HTTPS://One.Test:443/%7Ea/../b --map one.test=127.0.0.2",
-            0,
-            output: """
-                original      HTTPS://One.Test:443/%7Ea/../b
-                address form  https://127.0.0.2/%7Ea/../b   Host one.test   SNI and certificate one.test
-                why           mapping "one.test" from --map > no provider asked
-                candidates    127.0.0.2   policy: allowed (mapping)
-                lifetime      age 0 s, no expiry, generation 1, tag set
-                curl          curl -g --path-as-is --resolve one.test:443:127.0.0.2 'https://one.test/%7Ea/../b'
-
-                """
-        ),
-        Run(
-            "explain http://[::1]:81/",
-            0,
-            output: """
-                original      http://[::1]:81/
-                address form  http://[::1]:81/   Host [::1]:81   clear text: no SNI, no certificate
-                why           the URL has an address or localhost: no query
-                candidates    ::1   policy: allowed (literal)
-                lifetime      age 0 s, no expiry, generation 1, no tag: nothing was rewritten
-                curl          curl -g --path-as-is 'http://[::1]:81/'
-
-                """
-        ),
-        Run(
-            "export --map b.test=127.0.0.2,::1 --map a.test:81=127.0.0.3",
-            0,
-            output: """
-                # a.test:81: 127.0.0.3 (a hosts file has no ports)
-                127.0.0.2  b.test
-                ::1        b.test
-
-                """
-        ),
-        Run(
-            "export --format curl --map a.test:81=127.0.0.3,::1",
-            0,
-            output: "--resolve a.test:81:127.0.0.3,[::1]\n"
-        ),
-    ]
-
-    static let bad: [Run] = [
-        Run(
-            "",
-            2,
-            error:
-                "no command is given; commands are resolve, explain, fetch, bench, compare, watch, check, export, dump, monitor, "
-                + "switch and serve (see resolve-test --help)"
-        ),
-        Run(
-            "fecth https://one.test/",
-            2,
-            error:
-                "there is no command \"fecth\"; did you mean \"fetch\"? (resolve-test resolve fecth resolves the name; see "
-                + "resolve-test --help)"
-        ),
-        Run(
-            "--nope one.test",
-            2,
-            error:
-                "Unknown option '--nope'; options follow the command: resolve-test COMMAND --nope (see resolve-test --help)"
-        ),
-        Run(
-            "-k one.test",
-            2,
-            error: "Unknown option '-k', which fetch has (did you mean resolve-test fetch ...?)"
-        ),
-        Run(
-            "-sSLh http://one.test/",
-            2,
-            error: "Unknown option '-s', which fetch has (did you mean resolve-test fetch ...?)"
-        ),
-        Run(
-            "http://one.test/ -HAccept:text/html",
-            2,
-            error: "Unknown option '-H', which fetch has (did you mean resolve-test fetch ...?)"
-        ),
-        Run(
-            "fetch -sSLh http://one.test/",
-            2,
-            error: "-h is combined with other letters (--help, in an argument of its own, prints help)"
-        ),
-        Run(
-            "explain http://one.test/ --nope=x",
-            2,
-            error: "Unknown option '--nope'. Did you mean '--map'? (see resolve-test explain --help)"
-        ),
-        Run(
-            "one.test @a:b@1.1.1.1",
-            2,
-            error: "@SERVICE has user information (write @URL without a user and a password)"
-        ),
-        Run(
-            "resolve",
-            2,
-            error:
-                "no host is given (resolve-test resolve HOST...; a word such as A is a record type, and a host of that name "
-                + "is written \"a.\")"
-        ),
-        Run(
-            "-x 127.0.0.1",
-            2,
-            error:
-                "-x 127.0.0.1: the name of an address cannot be queried (HTTP-DNS services return addresses of names; dig -x "
-                + "asks a DNS server for the name of an address)"
-        ),
-        Run(
-            "one.test +trace",
-            2,
-            error:
-                "+trace is an option of dig that resolve-test does not have (+short prints addresses alone, --json all that "
-                + "is known; options are in resolve-test resolve --help)"
-        ),
-        Run(
-            "A one.test --family v4",
-            2,
-            error: "--family and a record type both select addresses (leave --family out: A is IPv4, AAAA is IPv6)"
-        ),
-        Run(
-            "+short one.test --json",
-            2,
-            error: "+short and --json are two forms of output (leave one of them out)"
-        ),
-        Run(
-            "HTTPS one.test --map one.test=127.0.0.2 +short",
-            1,
-            error:
-                "cannot get HTTPS records of one.test: no DNS-over-HTTPS service is set for the name (--public asks public "
-                + "services; or --doh URL, or a provider of kind doh in the route of the file)"
-        ),
-        Run(
-            "fetch http://a.test/ --mapp",
-            2,
-            error: "Unknown option '--mapp'. Did you mean '--map'? (see resolve-test fetch --help)"
-        ),
-        Run(
-            "explain http://a.test/ --family v5",
-            2,
-            error: "The value 'v5' is invalid for '--family <FAMILY>'. Please provide one of 'v4', 'v6' or 'both'. "
-                + "(see resolve-test explain --help)"
-        ),
-        Run(
-            "resolve https://one.test/",
-            2,
-            error: "\"https://one.test/\" is a URL, not a host (resolve-test explain https://one.test/)"
-        ),
-        Run(
-            "one.test/a",
-            2,
-            error: "\"one.test/a\" has a path, and is not a host (resolve-test explain https://one.test/a)"
-        ),
-        Run(
-            "resolve one.test --doh https://doh.test/dns-query",
-            2,
-            error:
-                "--doh https://doh.test/dns-query: doh.test has no bootstrap address, and this name is never looked up "
-                + "(add --bootstrap doh.test=ADDRESS, or use a URL with an address)"
-        ),
-        Run(
-            "resolve one.test --bootstrap a.test=127.0.0.1",
-            2,
-            error: "--bootstrap a.test: no --doh URL has this host"
-        ),
-        Run(
-            "resolve one.test --allow 10.0.0.1/8",
-            2,
-            error:
-                "--allow \"10.0.0.1/8\" is not an address or a CIDR block (such as 192.0.2.7, 10.0.0.0/8 or "
-                + "2001:db8::/32; the bits after the prefix must be zero)"
-        ),
-        Run(
-            "resolve one.test --cacert /nonexistent/ca.pem",
-            2,
-            error: "--cacert /nonexistent/ca.pem: No such file or directory "
-                + "(give a PEM file with the certificates of the authorities)"
-        ),
-        Run(
-            "fetch http://one.test/ --json -o -",
-            2,
-            error: "--json and -o - both use standard output (write the body to a file with -o FILE)"
-        ),
-        Run("fetch", 2, error: "Missing expected argument '<URL>' (see resolve-test fetch --help)"),
-        Run(
-            "fetch http://one.test/ --tr-encoding",
-            2,
-            error:
-                "fetch does not have curl's --tr-encoding (leave it out: the client asks for no transfer coding)"
-        ),
-        Run("fetch one.test two.test", 2, error: "fetch takes one URL, and 2 are given (run fetch once for each URL)"),
-        Run(
-            "fetch one.test -sXfoo=bar -w %{nope}",
-            2,
-            error: "-X \"foo=bar\" is not a method (such as GET, POST or PURGE)"
-        ),
-        Run("fetch http://one.test/ -o /", 23, error: "-o / is a directory (give a file in it)"),
-        Run(
-            "explain img.shop.test:8443/a",
-            2,
-            error:
-                "the URL \"img.shop.test:8443/a\" cannot be requested: the URL does not begin with http:// or https:// "
-                + "(write https://img.shop.test:8443/a; only fetch adds http)"
-        ),
-        Run(
-            "bench ftp://one.test/",
-            2,
-            error: "the URL \"ftp://one.test/\" cannot be requested: the URL does not begin with http:// or https://"
-        ),
-        Run("check", 2, error: "Missing expected argument '<FILE>' (see resolve-test check --help)"),
-        Run(
-            "check a.yaml --config b.yaml",
-            2,
-            error: "check FILE and --config FILE mean the same (leave one of them out)"
-        ),
-        Run("export --public", 2, error: "Unknown option '--public' (see resolve-test export --help)"),
-        Run("export", 2, error: "there are no mappings to export (give FILE or --map HOST=ADDRESS)"),
-        Run(
-            "fetch -sS http://one.test:1/ --map one.test=127.0.0.1",
-            7,
-            error: "the request to one.test:1 failed: 127.0.0.1:1 connect: Connection refused (N ms) (check that the "
-                + "address serves this port: resolve-test explain shows its source)"
-        ),
-    ]
+    static let bad = runs(
+        """
+        $
+        [2] no command is given; commands are resolve, explain, fetch, bench, compare, watch, check, export, dump, \
+        monitor, switch and serve (see resolve-test --help)
+        $ fecth https://one.test/
+        [2] there is no command "fecth"; did you mean "fetch"? (resolve-test resolve fecth resolves the name; see \
+        resolve-test --help)
+        $ --nope one.test
+        [2] Unknown option '--nope'; options follow the command: resolve-test COMMAND --nope (see resolve-test --help)
+        $ -k one.test
+        [2] Unknown option '-k', which fetch has (did you mean resolve-test fetch ...?)
+        $ -sSLh http://one.test/
+        [2] Unknown option '-s', which fetch has (did you mean resolve-test fetch ...?)
+        $ http://one.test/ -HAccept:text/html
+        [2] Unknown option '-H', which fetch has (did you mean resolve-test fetch ...?)
+        $ fetch -sSLh http://one.test/
+        [2] -h is combined with other letters (--help, in an argument of its own, prints help)
+        $ explain http://one.test/ --nope=x
+        [2] Unknown option '--nope'. Did you mean '--map'? (see resolve-test explain --help)
+        $ one.test @a:b@1.1.1.1
+        [2] @SERVICE has user information (write @URL without a user and a password)
+        $ resolve
+        [2] no host is given (resolve-test resolve HOST...; a word such as A is a record type, and a host of that \
+        name is written "a.")
+        $ -x 127.0.0.1
+        [2] -x 127.0.0.1: the name of an address cannot be queried (HTTP-DNS services return addresses of names; dig \
+        -x asks a DNS server for the name of an address)
+        $ one.test +trace
+        [2] +trace is an option of dig that resolve-test does not have (+short prints addresses alone, --json all \
+        that is known; options are in resolve-test resolve --help)
+        $ A one.test --family v4
+        [2] --family and a record type both select addresses (leave --family out: A is IPv4, AAAA is IPv6)
+        $ +short one.test --json
+        [2] +short and --json are two forms of output (leave one of them out)
+        $ HTTPS one.test --map one.test=127.0.0.2 +short
+        [1] cannot get HTTPS records of one.test: no DNS-over-HTTPS service is set for the name (--public asks \
+        public services; or --doh URL, or a provider of kind doh in the route of the file)
+        $ fetch http://a.test/ --mapp
+        [2] Unknown option '--mapp'. Did you mean '--map'? (see resolve-test fetch --help)
+        $ explain http://a.test/ --family v5
+        [2] The value 'v5' is invalid for '--family <FAMILY>'. Please provide one of 'v4', 'v6' or 'both'. (see \
+        resolve-test explain --help)
+        $ resolve https://one.test/
+        [2] "https://one.test/" is a URL, not a host (resolve-test explain https://one.test/)
+        $ one.test/a
+        [2] "one.test/a" has a path, and is not a host (resolve-test explain https://one.test/a)
+        $ resolve one.test --doh https://doh.test/dns-query
+        [2] --doh https://doh.test/dns-query: doh.test has no bootstrap address, and this name is never looked up \
+        (add --bootstrap doh.test=ADDRESS, or use a URL with an address)
+        $ resolve one.test --bootstrap a.test=127.0.0.1
+        [2] --bootstrap a.test: no --doh URL has this host
+        $ resolve one.test --allow 10.0.0.1/8
+        [2] --allow "10.0.0.1/8" is not an address or a CIDR block (such as 192.0.2.7, 10.0.0.0/8 or 2001:db8::/32; \
+        the bits after the prefix must be zero)
+        $ resolve one.test --cacert /nonexistent/ca.pem
+        [2] --cacert /nonexistent/ca.pem: No such file or directory (give a PEM file with the certificates of the \
+        authorities)
+        $ fetch http://one.test/ --json -o -
+        [2] --json and -o - both use standard output (write the body to a file with -o FILE)
+        $ fetch
+        [2] Missing expected argument '<URL>' (see resolve-test fetch --help)
+        $ fetch http://one.test/ --tr-encoding
+        [2] fetch does not have curl's --tr-encoding (leave it out: the client asks for no transfer coding)
+        $ fetch one.test two.test
+        [2] fetch takes one URL, and 2 are given (run fetch once for each URL)
+        $ fetch one.test -sXfoo=bar -w %{nope}
+        [2] -X "foo=bar" is not a method (such as GET, POST or PURGE)
+        $ fetch http://one.test/ -o /
+        [23] -o / is a directory (give a file in it)
+        $ explain img.shop.test:8443/a
+        [2] the URL "img.shop.test:8443/a" cannot be requested: the URL does not begin with http:// or https:// \
+        (write https://img.shop.test:8443/a; only fetch adds http)
+        $ bench ftp://one.test/
+        [2] the URL "ftp://one.test/" cannot be requested: the URL does not begin with http:// or https://
+        $ check
+        [2] Missing expected argument '<FILE>' (see resolve-test check --help)
+        $ check a.yaml --config b.yaml
+        [2] check FILE and --config FILE mean the same (leave one of them out)
+        $ export --public
+        [2] Unknown option '--public' (see resolve-test export --help)
+        $ export
+        [2] there are no mappings to export (give FILE or --map HOST=ADDRESS)
+        $ fetch -sS http://one.test:1/ --map one.test=127.0.0.1
+        [7] the request to one.test:1 failed: 127.0.0.1:1 connect: Connection refused (N ms) (check that the address \
+        serves this port: resolve-test explain shows its source)
+        """
+    )
 
     @Test("The output of a successful run goes to standard output alone", arguments: good)
     func succeeds(run: Run) async throws {
