@@ -273,6 +273,15 @@ let package = Package(
             path: "Tests/ServerRig",
             swiftSettings: settings
         ),
+        .target(
+            name: "ClientRig",
+            dependencies: [
+                "HTTPDNS", "HTTPDNSCurl", "HTTPDNSPrimitives", "ServerRig",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/ClientRig",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "httpdns-demo",
             dependencies: ["HTTPDNS", "HTTPDNSConfiguration", "ServerRig"],
@@ -415,7 +424,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSMetricsTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSResponseCache",
+                "ClientRig", "HTTPDNSCore", "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSResponseCache",
                 "HTTPDNSTesting",
                 "HTTPDNSVendors", "PrometheusExample", "ServerRig",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -429,7 +438,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSTests",
             dependencies: [
-                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+                "ClientRig", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTesting",
+                "ServerRig",
                 .product(
                     name: "InMemoryTracing",
                     package: "swift-distributed-tracing",
@@ -442,7 +452,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSResponseCacheTests",
             dependencies: [
-                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
+                "ClientRig", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache",
+                "HTTPDNSTesting",
                 "ServerRig", "httpdns-cache-probe",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -453,7 +464,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSMonitorTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
+                "ClientRig", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSResponseCache", "HTTPDNSTesting",
                 "HTTPDNSMonitor", "ServerRig", "httpdns-monitor-probe",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -506,7 +517,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSTestingTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+                "ClientRig", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
                 "httpdns-stub-probe",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -543,7 +554,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSControl",
+                "ClientRig", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSControl",
                 "HTTPDNSPrimitives",
                 "HTTPDNSTesting", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),

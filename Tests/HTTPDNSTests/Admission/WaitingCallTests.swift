@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -274,12 +272,7 @@ struct WaitingCallTests {
 
     @Test("A request that fails returns its connection permit")
     func failing() async throws {
-        let wire = ScriptedWire { request, number in
-            guard number > 0 else {
-                throw TransferFailure(code: .connectionLost, phase: .firstByte, message: "gone")
-            }
-            return .ok(from: request)
-        }
+        let wire = ScriptedWire(.failure(TransferFailure(code: .connectionLost, phase: .firstByte, message: "gone")))
         let rig = try Rig(wire: wire) { $0.connections.maximum = 1 }
         #expect(await clientError { try await rig.client.execute(request("0")) }?.code == .connectionLost)
         _ = try await rig.client.execute(request("1"))

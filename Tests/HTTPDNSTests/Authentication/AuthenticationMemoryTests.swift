@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ServerRig
 import Testing
 
 @testable import HTTPDNS
@@ -20,10 +21,7 @@ struct AuthenticationMemoryTests {
     func counts() async throws {
         let (memory, challenge, origin) = (AuthenticationMemory(), try challenge("n"), try origin())
         #expect(memory.take(challenge)?.count == 1)
-        let counts = await withTaskGroup(of: UInt32?.self) { tasks in
-            for _ in 0..<200 { tasks.addTask { memory.next(for: "/", at: origin)?.count } }
-            return await tasks.reduce(into: []) { $0.append($1) }
-        }
+        let counts = try await concurrently(200) { _ in memory.next(for: "/", at: origin)?.count }
         #expect(Set(counts.compactMap(\.self)) == Set(2...201))
         // Another request that got the same challenge goes on counting.
         #expect(memory.take(challenge)?.count == 202)

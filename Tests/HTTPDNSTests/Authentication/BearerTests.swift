@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -286,9 +283,7 @@ struct BearerTests {
     func otherChallenge(challenge: String) async throws {
         let calls = Lock(0)
         let origin = try #require(HTTPDNSClient.Origin(Self.url))
-        let wire = ScriptedWire { request, _ in
-            .ok(from: request, status: .unauthorized, fields: [.wwwAuthenticate: challenge])
-        }
+        let wire = ScriptedWire(then: .status(.unauthorized, [.wwwAuthenticate: challenge]))
         let rig = try Rig(wire: wire) {
             $0.credentials = [
                 origin: .bearer(minimumInterval: .zero) {

@@ -106,19 +106,14 @@ struct BlockingCallTests {
     func insideACallback() async throws {
         let server = try RawServer(.serve("hello"))
         let client = try await mappedClient(server.port)
-        let texts = await withTaskGroup(of: String?.self) { tasks in
-            for _ in 0..<8 {
-                tasks.addTask {
-                    await withCheckedContinuation { continuation in
-                        client.execute(HTTPDNSClient.Request(url: "http://one.test/")) { result in
-                            let first = (try? result.get()).map { String(decoding: $0.body, as: UTF8.self) }
-                            let second = try? Self.text(client)
-                            continuation.resume(returning: first.flatMap { first in second.map { first + $0 } })
-                        }
-                    }
+        let texts = try await concurrently(8) { _ in
+            await withCheckedContinuation { continuation in
+                client.execute(HTTPDNSClient.Request(url: "http://one.test/")) { result in
+                    let first = (try? result.get()).map { String(decoding: $0.body, as: UTF8.self) }
+                    let second = try? Self.text(client)
+                    continuation.resume(returning: first.flatMap { first in second.map { first + $0 } })
                 }
             }
-            return await tasks.reduce(into: [String?]()) { $0.append($1) }
         }
         #expect(texts == Array(repeating: "hellohello", count: 8))
         try await client.shutdown()
@@ -241,12 +236,7 @@ struct BlockingCallTests {
         let server = try RawServer(.readHead, .respond("hello"))
         let gate = Gate()
         let client = try await mappedClient(server.port) { configuration in
-            configuration.applicationInterceptors = [
-                Around { request, context, next in
-                    await gate.passage()
-                    return try await next(request, context)
-                }
-            ]
+            configuration.applicationInterceptors = [Around.before { _ in await gate.passage() }]
         }
         let error = try await onThread { Self.error(client, timeout: .milliseconds(100)) }
         #expect(error?.code == .timedOut && error?.phase == .total && error?.isCallDeadline == true)
@@ -261,12 +251,11 @@ struct BlockingCallTests {
         let own = Lock<HTTPDNSClient?>(nil)
         let client = try await mappedClient(server.port) { configuration in
             configuration.networkInterceptors = [
-                Around { request, context, next in
+                Around.before { _ in
                     if let client = own.withLock({ $0 }) {
                         let error = Self.error(client)
                         inner.withLock { $0 = error }
                     }
-                    return try await next(request, context)
                 }
             ]
         }

@@ -30,16 +30,12 @@ struct CallbackCallTests {
         let server = try RawServer(.serve("hello"))
         let client = try await mappedClient(server.port)
         let (tally, request) = (Occupancy(), request)
-        await withTaskGroup(of: Void.self) { tasks in
-            for _ in 0..<200 {
-                tasks.addTask {
-                    await withCheckedContinuation { continuation in
-                        client.execute(request) { _ in
-                            tally.enter()
-                            tally.leave()
-                            continuation.resume()
-                        }
-                    }
+        try await concurrently(200) { _ in
+            await withCheckedContinuation { continuation in
+                client.execute(request) { _ in
+                    tally.enter()
+                    tally.leave()
+                    continuation.resume()
                 }
             }
         }

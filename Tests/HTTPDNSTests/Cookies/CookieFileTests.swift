@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Foundation
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing

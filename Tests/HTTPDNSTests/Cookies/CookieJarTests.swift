@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -178,16 +177,12 @@ struct CookieJarTests {
     }
 
     @Test("Concurrent requests and responses lose no cookie")
-    func concurrent() async {
+    func concurrent() async throws {
         let jar = Self.jar(1000)
-        await withTaskGroup(of: Void.self) { group in
-            for task in 0..<8 {
-                group.addTask {
-                    for number in 0..<100 {
-                        _ = try? jar.store("n\(task)-\(number)=v", from: "https://one.test")
-                        _ = try? jar.cookies(for: "https://one.test")
-                    }
-                }
+        try await concurrently(8) { task in
+            for number in 0..<100 {
+                _ = try? jar.store("n\(task)-\(number)=v", from: "https://one.test")
+                _ = try? jar.cookies(for: "https://one.test")
             }
         }
         #expect(jar.status.cookies == 800 && jar.status.stored == 800)

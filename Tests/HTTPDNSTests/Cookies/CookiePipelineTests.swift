@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import Testing
 
 @testable import HTTPDNS
@@ -65,10 +62,7 @@ struct CookiePipelineTests {
 
     @Test("A cookie of a redirect is sent with the next hop")
     func redirect() async throws {
-        let wire = ScriptedWire { request, number in
-            guard number == 0 else { return .ok(from: request) }
-            return .ok(from: request, status: .found, fields: Self.setting("a=1", to: "/next"))
-        }
+        let wire = ScriptedWire(.status(.found, Self.setting("a=1", to: "/next")))
         let rig = try rig(Self.jar(), wire)
         _ = try await rig.client.get("https://one.test/")
         #expect(sent(rig) == [nil, "a=1"])
@@ -109,10 +103,7 @@ struct CookiePipelineTests {
 
     @Test("A retry sends the cookie that the failed try has set")
     func retry() async throws {
-        let wire = ScriptedWire { request, number in
-            guard number == 0 else { return .ok(from: request) }
-            return .ok(from: request, status: .serviceUnavailable, fields: Self.setting("a=1"))
-        }
+        let wire = ScriptedWire(.status(.serviceUnavailable, Self.setting("a=1")))
         let rig = try rig(Self.jar(), wire) {
             $0.retries = .standard
             $0.random = { 0 }
@@ -182,13 +173,7 @@ struct CookiePipelineTests {
         try jar.store("a=1", from: "https://one.test/")
         let rig = try rig(jar, ScriptedWire { request, _ in .ok(from: request, fields: Self.setting("b=2")) }) {
             $0.resolver.mappings = [try HTTPDNSMapping.Key("www.one.test"): .addresses(["203.0.113.1"])]
-            $0.networkInterceptors = [
-                Around { request, context, next in
-                    var request = request
-                    request.url = url
-                    return try await next(request, context)
-                }
-            ]
+            $0.networkInterceptors = [Around.before { $0.url = url }]
         }
         _ = try await rig.client.get("https://one.test/")
         #expect(sent(rig) == [nil])
@@ -203,11 +188,9 @@ struct CookiePipelineTests {
         try jar.store("a=1", from: "https://one.test/")
         let rig = try rig(jar) {
             $0.networkInterceptors = [
-                Around { request, context, next in
-                    var request = request
+                Around.before { request in
                     request.headerFields[.cookie] = (request.headerFields[.cookie] ?? "") + "; more=1"
                     request.url = "https://two.test/"
-                    return try await next(request, context)
                 }
             ]
         }
@@ -233,13 +216,7 @@ struct CookiePipelineTests {
         let jar = Self.jar()
         try jar.store("a=1", from: "https://one.test/")
         let rig = try rig(jar) {
-            $0.networkInterceptors = [
-                Around { request, context, next in
-                    var request = request
-                    request.url += "path"
-                    return try await next(request, context)
-                }
-            ]
+            $0.networkInterceptors = [Around.before { $0.url += "path" }]
         }
         _ = try await rig.client.get("https://one.test/")
         #expect(sent(rig) == ["a=1"])

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -356,19 +353,17 @@ struct CallEventTests {
         let (one, two) = (Journal<HTTPDNSClient.CallRecord>(), Journal<HTTPDNSClient.CallRecord>())
         let first = rig.client.recordCalls { one.write($0) }
         let second = rig.client.recordCalls { two.write($0) }
-        func calls() async {
-            await withTaskGroup(of: Void.self) { tasks in
-                for number in 0..<200 {
-                    tasks.addTask { _ = await rig.client.outcome(of: Request(url: "https://one.test/\(number % 4)")) }
-                }
+        func calls() async throws {
+            try await concurrently(200) { number in
+                _ = await rig.client.outcome(of: Request(url: "https://one.test/\(number % 4)"))
             }
         }
-        await calls()
+        try await calls()
         first.stop()
         first.stop()
-        await calls()
+        try await calls()
         second.stop()
-        await calls()
+        try await calls()
         #expect(one.all.count == 200 && two.all.count == 400)
         let counters = first.counters
         #expect(counters.calls == 200 && counters.finished == 100 && counters.failed == 50 && counters.canceled == 50)

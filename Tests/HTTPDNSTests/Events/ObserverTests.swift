@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -71,11 +69,7 @@ struct ObserverTests {
     @Test("A stopped observer gets no event and no record of a call in progress")
     func stopped() async throws {
         let (asked, answered) = (Gate(), Gate())
-        let wire = ScriptedWire { request, _ in
-            asked.open()
-            await answered.passage()
-            return .ok(from: request)
-        }
+        let wire = ScriptedWire(opening: asked, holding: answered)
         let (rig, stopped, other) = (try Rig(wire: wire), Keeping(kinds: [.responseHead]), Keeping(kinds: nil))
         let observation = rig.client.addObserver(stopped)
         rig.client.addObserver(other)

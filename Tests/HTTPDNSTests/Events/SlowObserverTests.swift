@@ -4,8 +4,6 @@
 import Glibc
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 

@@ -3,7 +3,6 @@
 
 import Foundation
 import Glibc
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

@@ -4,7 +4,6 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

@@ -4,10 +4,7 @@
 import Dispatch
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 

@@ -3,34 +3,24 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPTypes
 import Testing
 
 @Suite("The Content-Type of a body, seen by network interceptors")
 struct BodyContentTypeTests {
-    /// Changes a request, and passes on what it saw.
-    private struct Change: HTTPDNSClient.Interceptor {
-        let change: @Sendable (inout HTTPDNSClient.Request) async throws -> Void
-
-        func intercept(
-            _ request: HTTPDNSClient.Request,
-            context: HTTPDNSClient.InterceptionContext,
-            next: Next
-        ) async throws -> HTTPDNSClient.Response {
-            var request = request
-            request.headerFields[.userAgent] = request.headerFields[.contentType] ?? "none"
-            try await change(&request)
-            return try await next(request, context)
-        }
-    }
-
     /// Returns the type that an interceptor saw, and the one that was sent.
     private func types(
         _ body: HTTPDNSClient.Request.Body,
         _ fields: HTTPFields = [:],
         _ change: @escaping @Sendable (inout HTTPDNSClient.Request) async throws -> Void = { _ in }
     ) async throws -> [String?] {
-        let rig = try Rig { $0.networkInterceptors = [Change(change: change)] }
+        let rig = try Rig {
+            $0.networkInterceptors = [
+                Around.before {
+                    $0.headerFields[.userAgent] = $0.headerFields[.contentType] ?? "none"
+                    try await change(&$0)
+                }
+            ]
+        }
         var request = HTTPDNSClient.Request(method: .post, url: "https://one.test/", headerFields: fields)
         request.body = body
         _ = try await rig.client.execute(request)

@@ -3,9 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -83,10 +81,7 @@ struct ForeignMarksTests {
         let rig = try Rig { configuration in
             configuration.applicationInterceptors = [
                 marks,
-                Around { request, context, next in
-                    seen.write(request)
-                    return try await next(request, context)
-                },
+                Around.before { seen.write($0) },
             ]
         }
         let marked = try request("https://map.test/a\(example.fragment)", example.fields)

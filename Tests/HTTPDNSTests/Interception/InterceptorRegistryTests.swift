@@ -2,11 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import Logging
 import ServerRig
 import Testing
@@ -125,10 +122,9 @@ struct InterceptorRegistryTests {
         let rig = try Rig { $0.processInterceptors = process }
         let removed = process.addNetworkInterceptor(Noting(name: "removed", journal: journal))
         let changing = process.addApplicationInterceptor(
-            Around { request, context, next in
+            Around.before { _ in
                 removed.remove()
                 process.addNetworkInterceptor(Noting(name: "added", journal: journal))
-                return try await next(request, context)
             }
         )
         _ = try await rig.client.get("https://one.test/")
@@ -144,10 +140,8 @@ struct InterceptorRegistryTests {
         let rig = try Rig { configuration in
             configuration.applicationInterceptors = [
                 Noting(name: "two", journal: journal, predicate: .host("two.test")),
-                Around { request, context, next in
-                    var request = request
+                Around.before { request in
                     if request.url == "https://one.test/move" { request.url = "https://two.test/" }
-                    return try await next(request, context)
                 },
                 Noting(name: "moved", journal: journal, predicate: .host("two.test")),
             ]
@@ -170,11 +164,7 @@ struct InterceptorRegistryTests {
         let journal = Journal<String>()
         let rig = try Rig { configuration in
             configuration.networkInterceptors = [
-                Around { request, context, next in
-                    var request = request
-                    request.url = "https://one.test/\(to)"
-                    return try await next(request, context)
-                },
+                Around.before { $0.url = "https://one.test/\(to)" },
                 Noting(name: "changed", journal: journal, predicate: .path(path)),
             ]
         }

@@ -3,9 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -36,10 +34,7 @@ struct RequestPropertyTests {
     @Test("Retries and redirects keep properties of the call, and none is sent")
     func hops() async throws {
         let journal = Journal<String>()
-        let wire = ScriptedWire { request, number in
-            if number == 0 { throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused") }
-            return .ok(from: request)
-        }
+        let wire = ScriptedWire(.failure(TransferFailure(code: .connectFailed, phase: .connect, message: "refused")))
         let rig = try Rig(wire: wire) { configuration in
             configuration.retries = .standard
             configuration.retries.delay = .zero

@@ -3,9 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -53,11 +51,9 @@ struct SchemeHandlerTests {
     @Test("Interceptors run around a handler, and may lead to it")
     func intercepted() async throws {
         let journal = Journal<String>()
-        let noting = Around { request, context, next in
+        let noting = Around.before { request in
             journal.write(request.url)
-            var request = request
             if request.url.hasPrefix("https:") { request.url = "app:other" }
-            return try await next(request, context)
         }
         let rig = try rig {
             $0.applicationInterceptors = [noting]
@@ -95,9 +91,7 @@ struct SchemeHandlerTests {
 
     @Test("A redirect never leads to a handler", arguments: [false, true])
     func redirected(byHook: Bool) async throws {
-        let wire = ScriptedWire { request, _ in
-            .ok(from: request, status: .found, fields: [.location: byHook ? "/next" : "app://x"])
-        }
+        let wire = ScriptedWire(then: .status(.found, [.location: byHook ? "/next" : "app://x"]))
         let rig = try rig(wire: wire) { configuration in
             guard byHook else { return }
             configuration.redirectHook = { redirect in

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -21,18 +18,8 @@ struct MergedReadInterceptorTests {
         let (application, network) = (Occupancy(), Occupancy())
         let rig = try Rig(wire: .held(gate)) { configuration in
             configuration.mergesIdenticalReads = true
-            configuration.applicationInterceptors = [
-                Around { request, context, next in
-                    application.enter()
-                    return try await next(request, context)
-                }
-            ]
-            configuration.networkInterceptors = [
-                Around { request, context, next in
-                    network.enter()
-                    return try await next(request, context)
-                }
-            ]
+            configuration.applicationInterceptors = [Around.before { _ in application.enter() }]
+            configuration.networkInterceptors = [Around.before { _ in network.enter() }]
         }
         let tasks = try await rig.calls(3, to: Self.url)
         gate.open()
@@ -80,12 +67,7 @@ struct MergedReadInterceptorTests {
             configuration.mergesIdenticalReads = true
             switch code {
             case "interceptor":
-                configuration.networkInterceptors = [
-                    Around { request, context, next in
-                        try await callOnce()
-                        return try await next(request, context)
-                    }
-                ]
+                configuration.networkInterceptors = [Around.before { _ in try await callOnce() }]
             case "headers":
                 configuration.computedHeaders = { _ in
                     try await callOnce()
@@ -113,13 +95,7 @@ struct MergedReadInterceptorTests {
         let gate = Gate()
         let rig = try Rig(wire: .held(gate)) { configuration in
             configuration.mergesIdenticalReads = true
-            configuration.applicationInterceptors = [
-                Around { request, context, next in
-                    var request = request
-                    change(&request)
-                    return try await next(request, context)
-                }
-            ]
+            configuration.applicationInterceptors = [Around.before { change(&$0) }]
         }
         let tasks = calls.map { call in Task { try await rig.client.execute(call).text() } }
         // Each call waits for a request, or has sent its own past the step.

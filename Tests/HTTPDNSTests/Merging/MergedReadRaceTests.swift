@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -397,20 +394,16 @@ struct MergedReadRaceTests {
             return number % 5 == 0 ? .ok(from: request) : .sized(request)
         }
         let rig = try rig(wire)
-        await withTaskGroup(of: Void.self) { tasks in
-            for number in 0..<600 {
-                tasks.addTask {
-                    let call = Task {
-                        try await rig.client.get("https://one.test/\(number % 4)").body.collect(upTo: .bytes(9))
-                    }
-                    if number % 3 == 0 {
-                        for _ in 0..<(number % 13) { await Task.yield() }
-                        call.cancel()
-                    }
-                    let body = try? await call.value
-                    #expect(body == nil || body == Array("hello".utf8))
-                }
+        try await concurrently(600) { number in
+            let call = Task {
+                try await rig.client.get("https://one.test/\(number % 4)").body.collect(upTo: .bytes(9))
             }
+            if number % 3 == 0 {
+                for _ in 0..<(number % 13) { await Task.yield() }
+                call.cancel()
+            }
+            let body = try? await call.value
+            #expect(body == nil || body == Array("hello".utf8))
         }
         await awaitEnd(rig)
         #expect(rig.client.sharedReads == 0)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -298,13 +295,7 @@ struct MergedReadTests {
         }
         let rig = try Rig(wire: wire) { configuration in
             configuration.mergesIdenticalReads = true
-            configuration.networkInterceptors = [
-                Around { request, context, next in
-                    var request = request
-                    request.headerFields[name] = "a=1"
-                    return try await next(request, context)
-                }
-            ]
+            configuration.networkInterceptors = [Around.before { $0.headerFields[name] = "a=1" }]
         }
         let tasks = try await rig.calls(3, to: Self.url)
         gate.open()

@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Dispatch
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -182,43 +180,5 @@ struct MergedReadsOverTheWireTests {
         #expect(try await tasks[0].value.text() == "hello")
         #expect(try await blocking.value.status == .ok)
         try await client.shutdown()
-    }
-}
-
-/// Identical reads at nginx, whose log counts the requests. The rig is its own, because its origins are stopped meanwhile.
-@Suite(.enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
-struct MergedReadsAtNginxTests {
-    @Test("50 identical GETs are one request in nginx's log, and two with two credentials")
-    func fifty() async throws {
-        let rig = try await ServerRig.start()
-        let port = rig.httpPort
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.2:\(port)"])]
-        configuration.mergesIdenticalReads = true
-        let client = try await HTTPDNSClient(configuration: configuration)
-        for credentials in [1, 2] {
-            let target = "/text.txt?credentials=\(credentials)"
-            rig.holdOrigins()
-            let tasks = (0..<50).map { number in
-                let fields: HTTPFields = [.authorization: "Bearer \(number % credentials)"]
-                return Task { try await client.get("http://one.test:\(port)\(target)", headerFields: fields) }
-            }
-            while client.pipeline.reads.waiting < 50 { await Task.yield() }
-            rig.resumeOrigins()
-            var merged = 0
-            for task in tasks {
-                let response = try await task.value
-                #expect(response.status == .ok)
-                #expect(try await !response.text().isEmpty)
-                if response.exchanges[0].isMerged { merged += 1 }
-            }
-            #expect(merged == 50 - credentials)
-            // The line of a later request comes after those of all earlier ones.
-            _ = try await client.get("http://one.test:\(port)/health?after=\(credentials)").text()
-            try await rig.awaitAccessLog { $0.target == "/health?after=\(credentials)" }
-            #expect(try rig.accessLog().count { $0.target == target } == credentials)
-        }
-        try await client.shutdown()
-        try await rig.stop()
     }
 }

@@ -3,7 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -46,13 +45,7 @@ struct CallOriginTests {
     @Test("A changed redirect counts by the sent URL, and a retry stays where it led")
     func hookAndRetry() async throws {
         let journal = Journal<String>()
-        let wire = ScriptedWire { request, number in
-            switch number {
-            case 0: .redirect(302, to: "https://two.test/", from: request)
-            case 1: .ok(from: request, status: .serviceUnavailable)
-            default: .ok(from: request)
-            }
-        }
+        let wire = ScriptedWire(.redirect(302, to: "https://two.test/"), .status(.serviceUnavailable))
         let rig = try Rig(wire: wire) {
             $0.networkInterceptors = [Self.noting("hop", in: journal)]
             $0.redirectHook = { redirect in

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
+import HTTPDNSCurl
 import ServerRig
 import Synchronization
 import Testing
@@ -61,10 +61,7 @@ struct NestedCallTests {
         let first = Box()
         let second = Box()
         func calling(_ box: Box) -> Around {
-            Around { request, context, next in
-                _ = try await box.client?.get(request.url)
-                return try await next(request, context)
-            }
+            Around.before { _ = try await box.client?.get($0.url) }
         }
         let one = try Rig { $0.applicationInterceptors = [calling(second)] }
         let two = try Rig { $0.applicationInterceptors = [calling(first)] }
@@ -110,10 +107,7 @@ struct NestedCallTests {
                 }
             ]
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<50 { group.addTask { _ = try await rig.client.get("https://one.test/") } }
-            try await group.waitForAll()
-        }
+        try await concurrently(50) { _ in _ = try await rig.client.get("https://one.test/") }
         let depths = seen.withLock { $0 }
         #expect(depths.count == 50 && depths.values.allSatisfy { $0 == 0 })
     }

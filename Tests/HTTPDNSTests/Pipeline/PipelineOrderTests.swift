@@ -3,19 +3,16 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
 @Suite("Pipeline")
 struct PipelineOrderTests {
     private func noting(_ name: String, in journal: Journal<String>) -> Around {
-        Around { request, context, next in
+        Around.before { _ in
             journal.write("\(name) in")
             defer { journal.write("\(name) out") }
-            return try await next(request, context)
         }
     }
 
@@ -82,11 +79,9 @@ struct PipelineOrderTests {
     func changedRequest() async throws {
         let rig = try Rig { configuration in
             configuration.networkInterceptors = [
-                Around { request, context, next in
-                    var request = request
+                Around.before { request in
                     request.url = "https://TWO.test/other"
                     request.method = .put
-                    return try await next(request, context)
                 }
             ]
         }
@@ -170,9 +165,8 @@ struct PipelineOrderTests {
                         throw error
                     }
                 },
-                Around { request, context, next in
+                Around.before { request in
                     if request.url.hasSuffix("/bad") { throw TokenMissing() }
-                    return try await next(request, context)
                 },
             ]
         }
@@ -214,12 +208,7 @@ struct PipelineOrderTests {
         enum Local { @TaskLocal static var mark = 0 }
         let journal = Journal<String>()
         let rig = try Rig { configuration in
-            configuration.networkInterceptors = [
-                Around { request, context, next in
-                    journal.write("\(Local.mark)")
-                    return try await next(request, context)
-                }
-            ]
+            configuration.networkInterceptors = [Around.before { _ in journal.write("\(Local.mark)") }]
         }
         _ = try await Local.$mark.withValue(7) { try await rig.client.get("https://one.test/") }
         #expect(journal.all == ["7"])

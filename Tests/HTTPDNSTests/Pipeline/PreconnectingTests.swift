@@ -3,7 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Logging
 import ServerRig

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -32,11 +30,7 @@ struct ShutdownTests {
     func drains() async throws {
         let started = Gate()
         let release = Gate()
-        let wire = ScriptedWire { request, _ in
-            started.open()
-            await release.passage()
-            return .ok(from: request)
-        }
+        let wire = ScriptedWire(opening: started, holding: release)
         let rig = try Rig(wire: wire)
         async let response = rig.client.get("https://one.test/")
         await started.passage()
@@ -76,11 +70,7 @@ struct ShutdownTests {
     func canceled() async throws {
         let started = Gate()
         let release = Gate()
-        let wire = ScriptedWire { request, _ in
-            started.open()
-            await release.passage()
-            return .ok(from: request)
-        }
+        let wire = ScriptedWire(opening: started, holding: release)
         let rig = try Rig(wire: wire)
         async let response = rig.client.get("https://one.test/")
         await started.passage()
@@ -98,11 +88,7 @@ struct ShutdownTests {
     func hangingWatcher() async throws {
         let release = Gate()
         let started = Gate()
-        let wire = ScriptedWire { request, _ in
-            started.open()
-            await release.passage()
-            return .ok(from: request)
-        }
+        let wire = ScriptedWire(opening: started, holding: release)
         let watch = HangingWatch(until: release)
         let rig = try Rig(wire: wire) { $0.source = watch }
         rig.client.startWatching(rig.configuration)
@@ -158,12 +144,7 @@ struct ShutdownTests {
     func concurrent() async throws {
         let rig = try Rig()
         _ = try await rig.client.get("https://one.test/")
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<20 {
-                group.addTask { try await rig.client.shutdown(drainingFor: .seconds(number)) }
-            }
-            try await group.waitForAll()
-        }
+        try await concurrently(20) { number in try await rig.client.shutdown(drainingFor: .seconds(number)) }
         #expect(rig.wire.shutdowns.count == 20)
     }
 }

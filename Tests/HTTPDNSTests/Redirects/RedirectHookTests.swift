@@ -3,9 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -13,9 +11,7 @@ import Testing
 @Suite("Hooks and hops of redirects")
 struct RedirectHookTests {
     private func wire(_ place: String = "https://two.test/new") -> ScriptedWire {
-        ScriptedWire { request, number in
-            number == 0 ? .redirect(302, to: place, from: request) : .ok(from: request)
-        }
+        ScriptedWire(.redirect(302, to: place))
     }
 
     @Test("A hook sees the redirected request, the next one and the dropped fields")

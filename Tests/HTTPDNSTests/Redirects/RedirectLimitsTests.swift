@@ -2,11 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -86,9 +83,7 @@ struct RedirectLimitsTests {
         arguments: ["http://10.1.2.3/", "http://127.0.0.1:6379/"]
     )
     func insidePastAProxy(target: String) async throws {
-        let wire = ScriptedWire { request, number in
-            number == 0 ? .redirect(302, to: target, from: request) : .ok(from: request)
-        }
+        let wire = ScriptedWire(.redirect(302, to: target))
         let rig = try Rig(wire: wire) {
             $0.proxy = .through(
                 try HTTPDNSClient.Proxy("http://127.0.0.1:3128"),
@@ -101,9 +96,7 @@ struct RedirectLimitsTests {
 
     @Test("Behind a proxy on a public address, a private server may redirect to itself")
     func samePrivateServer() async throws {
-        let wire = ScriptedWire { request, number in
-            number == 0 ? .redirect(302, to: "/b", from: request) : .ok(from: request)
-        }
+        let wire = ScriptedWire(.redirect(302, to: "/b"))
         let rig = try Rig(wire: wire) { $0.proxy = .through(try HTTPDNSClient.Proxy("http://203.0.113.200:3128")) }
         #expect(try await rig.client.get("http://10.0.0.5/a").status == .ok && rig.wire.requests.count == 2)
     }
@@ -111,18 +104,14 @@ struct RedirectLimitsTests {
     /// POST, 303, GET.
     @Test("The same URL by another method is no loop")
     func noLoop() async throws {
-        let wire = ScriptedWire { request, number in
-            number == 0 ? .redirect(303, to: "/a", from: request) : .ok(from: request)
-        }
+        let wire = ScriptedWire(.redirect(303, to: "/a"))
         let response = try await Rig(wire: wire).client.post("https://one.test/a", body: .text("x"))
         #expect(response.status == .ok)
     }
 
     @Test("A redirect from https to http is refused unless the policy allows it", arguments: [false, true])
     func downgrade(isAllowed: Bool) async throws {
-        let wire = ScriptedWire { request, number in
-            number == 0 ? .redirect(301, to: "http://one.test/", from: request) : .ok(from: request)
-        }
+        let wire = ScriptedWire(.redirect(301, to: "http://one.test/"))
         let rig = try Rig(wire: wire) { $0.redirects.allowsDowngrade = isAllowed }
         let error = await clientError { try await rig.client.get("https://one.test/") }
         #expect(error?.code == (isAllowed ? nil : .redirectRefused))
@@ -173,12 +162,13 @@ struct RedirectLimitsTests {
             "http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/",
             "http://0251.0376.0251.0376/", "http://169.254.43518/", "http://[::ffff:169.254.169.254]/",
             "http://[::ffff:a9fe:a9fe]/", "//169.254.169.254/", "http://[64:ff9b::169.254.169.254]/",
-            "http://metadata.sys.test/",
+            "http://[fe80::a9fe:a9fe]/", "http://metadata.sys.test/", "http://metadata.test/",
         ]
     )
     func metadata(location: String) async throws {
         let rig = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: location, from: request) }) {
             $0.resolver.routes.append(HTTPDNSRoute(try .init("metadata.sys.test"), .system))
+            $0.resolver.mappings[try HTTPDNSMapping.Key("metadata.test")] = .addresses(["169.254.169.254"])
         }
         rig.system.answer(.success([HTTPDNSAddress(v4: 169, 254, 169, 254)]), for: try HTTPDNSName("metadata.sys.test"))
         let error = await clientError { try await rig.client.get("http://one.test/") }
@@ -196,9 +186,7 @@ struct RedirectLimitsTests {
     )
     func inside(location: String) async throws {
         for isAllowed in [false, true] {
-            let wire = ScriptedWire { request, number in
-                number == 0 ? .redirect(302, to: location, from: request) : .ok(from: request)
-            }
+            let wire = ScriptedWire(.redirect(302, to: location))
             let rig = try Rig(wire: wire) {
                 guard isAllowed else { return }
                 $0.resolver.policy.allowed = try ["10.0.0.0/8", "127.0.0.0/8", "::1/128", "fd00::/8"]
@@ -284,9 +272,7 @@ struct RedirectLimitsTests {
             ("http://127.0.0.1/", "http://127.0.0.2/"), ("http://10.0.0.1/", "http://192.168.0.1/"),
             ("http://8.8.8.8/", "http://in.test/"),
         ] {
-            let wire = ScriptedWire { request, number in
-                number == 0 ? .redirect(302, to: to, from: request) : .ok(from: request)
-            }
+            let wire = ScriptedWire(.redirect(302, to: to))
             let rig = try Rig(wire: wire) {
                 $0.resolver.mappings[try HTTPDNSMapping.Key("in.test")] = .addresses(["10.0.0.7"])
             }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -234,9 +231,7 @@ struct RedirectSecretsTests {
             _ = try await rig.client.get("http://one.test/") { $0.addresses = .only([.init(pin)]) }
             #expect(rig.wire.requests.map { $0.endpoints[0].description } == expected)
         }
-        let ported = ScriptedWire { request, number in
-            number == 0 ? .redirect(307, to: "https://one.test/tls", from: request) : .ok(from: request)
-        }
+        let ported = ScriptedWire(.redirect(307, to: "https://one.test/tls"))
         let rig = try Rig(wire: ported)
         _ = try await rig.client.get("http://one.test/") { $0.addresses = .only(["203.0.113.99:8080"]) }
         #expect(rig.wire.requests.map { $0.endpoints[0].description } == ["203.0.113.99:8080", "203.0.113.1:443"])

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
-import HTTPDNSPrimitives
+import HTTPDNSCurl
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -29,11 +27,10 @@ struct OneStepTests {
         let runs = Lock(0)
         var first = try settings(old, key: "old")
         first.networkInterceptors = [
-            Around { request, context, next in
+            Around.before { _ in
                 runs.withLock { $0 += 1 }
                 arrived.open()
                 await goesOn.passage()
-                return try await next(request, context)
             }
         ]
         let client = try await HTTPDNSClient(configuration: first)

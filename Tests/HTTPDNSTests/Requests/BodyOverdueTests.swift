@@ -3,8 +3,6 @@
 
 import Dispatch
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 

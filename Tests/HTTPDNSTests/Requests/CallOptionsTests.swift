@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -112,11 +110,9 @@ struct CallOptionsTests {
     @Test("An interceptor sees the options of the call, and may change them")
     func intercepted() async throws {
         let seen = Lock<[HTTPDNSClient.Request.Options]>([])
-        let interceptor = Around { request, context, next in
+        let interceptor = Around.before { request in
             seen.withLock { $0.append(request.options) }
-            var request = request
             request.changeOptions { $0.timeouts.idle = ($0.timeouts.idle ?? .zero) + .seconds(1) }
-            return try await next(request, context)
         }
         let rig = try Rig {
             $0.timeouts.idle = .seconds(7)
@@ -157,11 +153,9 @@ struct CallOptionsTests {
 
     @Test("A new request has none of an origin that an outer interceptor has left")
     func movedBefore() async throws {
-        let moves = Around { request, context, next in
-            var request = request
+        let moves = Around.before { request in
             request.url = "https://map.test/"
             request.changeOptions { $0.forgetOrigin() }
-            return try await next(request, context)
         }
         let renews = Around { try await $2(HTTPDNSClient.Request(url: $0.url), $1) }
         let rig = try Rig {
@@ -181,10 +175,8 @@ struct CallOptionsTests {
         let wire = ScriptedWire { request, _ in
             request.url.target == "/" ? .redirect(302, to: "/next", from: request) : .ok(from: request)
         }
-        let interceptor = Around { request, context, next in
-            var request = request
+        let interceptor = Around.before { request in
             request.changeOptions { $0.timeouts.connect = .seconds(1) }
-            return try await next(request, context)
         }
         let rig = try Rig(wire: wire) {
             $0.applicationInterceptors = [interceptor]

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import Testing
 
 @testable import HTTPDNS
@@ -49,10 +46,7 @@ struct CompressedOnceTests {
     /// None of the provider's could be connected to.
     @Test("A body is compressed once for the system's addresses after a provider's")
     func fallback() async throws {
-        let wire = ScriptedWire { request, number in
-            if number == 0 { throw failing(.connectFailed) }
-            return .ok(from: request)
-        }
+        let wire = ScriptedWire(.failure(failing(.connectFailed)))
         let rig = try Rig(wire: wire) {
             $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system))]
         }
@@ -64,13 +58,7 @@ struct CompressedOnceTests {
 
     @Test("A body is compressed once for retries and redirects that send it again")
     func again() async throws {
-        let wire = ScriptedWire { request, number in
-            switch number {
-            case 0: .ok(from: request, status: .serviceUnavailable)
-            case 1: .redirect(307, to: "https://two.test/again", from: request)
-            default: .ok(from: request)
-            }
-        }
+        let wire = ScriptedWire(.status(.serviceUnavailable), .redirect(307, to: "https://two.test/again"))
         var retries = HTTPDNSClient.RetryPolicy()
         retries.delay = .zero
         let rig = try Rig(wire: wire) { [retries] in $0.retries = retries }
@@ -85,11 +73,7 @@ struct CompressedOnceTests {
             _ = try await next(request, context)
             return try await next(request, context)
         }
-        let compressing = Around { request, context, next in
-            var request = request
-            request.body = request.body.compressed()
-            return try await next(request, context)
-        }
+        let compressing = Around.before { $0.body = $0.body.compressed() }
         let wire = ScriptedWire { request, number in
             number % 2 == 0 ? .redirect(307, to: "https://two.test/\(number)", from: request) : .ok(from: request)
         }

@@ -4,8 +4,6 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import Testing
 
 @Suite("Request bodies")

@@ -3,9 +3,7 @@
 
 import Foundation
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -198,14 +196,11 @@ struct RequestCompressionTests {
     /// Redirects and retries send it again. A 303 leaves body and coding behind.
     @Test("A compressed body is sent again where a plain one could be")
     func again() async throws {
-        let wire = ScriptedWire { request, number in
-            switch number {
-            case 0: .ok(from: request, status: .serviceUnavailable)
-            case 1: .redirect(307, to: "https://two.test/again", from: request)
-            case 2: .redirect(303, to: "https://two.test/seen", from: request)
-            default: .ok(from: request)
-            }
-        }
+        let wire = ScriptedWire(
+            .status(.serviceUnavailable),
+            .redirect(307, to: "https://two.test/again"),
+            .redirect(303, to: "https://two.test/seen")
+        )
         var retries = HTTPDNSClient.RetryPolicy()
         retries.delay = .zero
         let rig = try Rig(wire: wire) { [retries] in $0.retries = retries }

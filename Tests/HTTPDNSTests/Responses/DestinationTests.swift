@@ -2,10 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import Testing
 
 @Suite("Destination of a response")

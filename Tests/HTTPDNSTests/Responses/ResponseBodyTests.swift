@@ -3,8 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -77,7 +74,7 @@ struct RetryTests {
         for (policy, own, count) in [
             (.off, nil, 1), (.off, Self.atOnce, 3), (Self.atOnce, nil, 3), (Self.atOnce, .off, 1),
         ] as [(HTTPDNSClient.RetryPolicy, HTTPDNSClient.RetryPolicy?, Int)] {
-            let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .badGateway) }) {
+            let rig = try Rig(wire: ScriptedWire(then: .status(.badGateway))) {
                 $0.retries = policy
             }
             let response = try await rig.client.get("https://one.test/") { if let own { $0.retries = own } }
@@ -116,10 +113,7 @@ struct RetryTests {
 
     @Test("A redirected POST is tried again while its next hop is unsent, and was sent")
     func redirectedPost() async throws {
-        let wire = ScriptedWire { request, number in
-            if number == 0 { return .redirect(307, to: "/b", from: request) }
-            throw Self.refused
-        }
+        let wire = ScriptedWire(.redirect(307, to: "/b"), then: .failure(Self.refused))
         let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
         let error = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
         #expect(rig.wire.requests.map(\.url.target) == ["/", "/b", "/b", "/b"])
@@ -359,13 +353,7 @@ struct RetryTests {
 
     @Test("A retry repeats its hop, and not the redirect that led to it")
     func withRedirects() async throws {
-        let wire = ScriptedWire { request, number in
-            switch number {
-            case 0: .redirect(302, to: "https://two.test/b", from: request)
-            case 1: .ok(from: request, status: .badGateway)
-            default: .ok(from: request)
-            }
-        }
+        let wire = ScriptedWire(.redirect(302, to: "https://two.test/b"), .status(.badGateway))
         let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
         let response = try await rig.client.get("https://one.test/")
         #expect(response.exchanges.map(\.status.code) == [302, 502, 200])
@@ -389,12 +377,7 @@ struct RetryTests {
         }
         let rig = try Rig(wire: wire) {
             $0.retries = Self.atOnce
-            $0.applicationInterceptors = [
-                Around { request, context, next in
-                    journal.write("call")
-                    return try await next(request, context)
-                }
-            ]
+            $0.applicationInterceptors = [Around.before { _ in journal.write("call") }]
             $0.networkInterceptors = [
                 Around { request, context, next in
                     journal.write("\(context.hop)\(context.tag == nil ? "" : " tagged")")
@@ -410,7 +393,7 @@ struct RetryTests {
     /// 200 calls that fail make 20 of them at ten percent.
     @Test("The budget bounds the retries of a client")
     func budget() async throws {
-        let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .serviceUnavailable) }) {
+        let rig = try Rig(wire: ScriptedWire(then: .status(.serviceUnavailable))) {
             $0.retries = Self.atOnce
             $0.retryBudget.percent = 10
             $0.retryBudget.perSecond = 0
@@ -425,7 +408,7 @@ struct RetryTests {
     /// One that its caller canceled, and one that found no connection.
     @Test("A retry that is not sent takes nothing of the budget", arguments: [true, false])
     func unsentRetry(isCanceled: Bool) async throws {
-        let wire = ScriptedWire { request, _ in .ok(from: request, status: .serviceUnavailable) }
+        let wire = ScriptedWire(then: .status(.serviceUnavailable))
         let rig = try Rig(wire: wire) {
             $0.retries.limit = 1
             $0.retryBudget.percent = 0
@@ -632,14 +615,9 @@ struct RetryTests {
             if request.endpoints[0].address == HTTPDNSAddress(v4: 203, 0, 113, 1) { throw Self.refused }
             return .ok(from: request)
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<100 {
-                group.addTask {
-                    let response = try await rig.client.get("https://one.test/")
-                    #expect(response.status == .ok)
-                }
-            }
-            try await group.waitForAll()
+        try await concurrently(100) { _ in
+            let response = try await rig.client.get("https://one.test/")
+            #expect(response.status == .ok)
         }
         #expect(rig.provider.queries.count == 2)
     }

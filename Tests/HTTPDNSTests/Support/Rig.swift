@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+// For all files of the module.
+@_exported public import ClientRig
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 
 /// A client on a scripted wire, a scripted provider and a manual clock.
 ///
@@ -64,38 +63,5 @@ struct Rig {
             ),
             sender: wire
         )
-    }
-}
-
-/// An interceptor made of a closure.
-struct Around: HTTPDNSClient.Interceptor {
-    typealias Next = (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext) async throws -> HTTPDNSClient.Response
-
-    let body:
-        @Sendable (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext, Next) async throws ->
-            HTTPDNSClient.Response
-
-    init(
-        _ body:
-            @escaping @Sendable (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext, Next) async throws ->
-            HTTPDNSClient.Response
-    ) {
-        self.body = body
-    }
-
-    func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
-        async throws -> HTTPDNSClient.Response
-    {
-        try await body(request, context, next)
-    }
-}
-
-/// The client's error that `body` throws; nil when it throws none or another.
-func clientError(_ body: () async throws -> some Any) async -> HTTPDNSClientError? {
-    do {
-        _ = try await body()
-        return nil
-    } catch {
-        return error as? HTTPDNSClientError
     }
 }

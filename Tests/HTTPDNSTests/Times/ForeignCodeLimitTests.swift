@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -39,10 +37,7 @@ struct ForeignCodeLimitTests {
             let redirects = number == 0 && (code == .hook || code == .secondHead)
             return redirects ? .redirect(302, to: "/b", from: request) : .ok(from: request)
         }
-        let hanging = Around { request, context, next in
-            try await Self.hang()
-            return try await next(request, context)
-        }
+        let hanging = Around.before { _ in try await Self.hang() }
         let rig = try Rig(wire: wire) {
             $0.timeouts.responseHead = limit
             switch code {
@@ -82,9 +77,7 @@ struct ForeignCodeLimitTests {
     }
 
     private func isLaterHopCovered(limit: Duration) async throws -> Bool {
-        let wire = ScriptedWire { request, number in
-            number == 0 ? .redirect(302, to: "/b", from: request) : .ok(from: request)
-        }
+        let wire = ScriptedWire(.redirect(302, to: "/b"))
         let rig = try Rig(wire: wire) {
             $0.timeouts.responseHead = limit
             $0.timeouts.total = .seconds(300)
@@ -146,9 +139,8 @@ struct ForeignCodeLimitTests {
             let rig = try Rig {
                 $0.timeouts.responseHead = limit
                 $0.applicationInterceptors = [
-                    Around { request, context, next in
+                    Around.before { _ in
                         try await SystemTimeSource().sleep(until: SystemTimeSource().now() + limit * 4)
-                        return try await next(request, context)
                     }
                 ]
             }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -113,10 +112,7 @@ struct TimeLimitTests {
         // Far longer than the ceiling below.
         @Sendable func dawdle() async throws { try await Task.sleep(for: .seconds(60)) }
         let client = try await mappedClient(server.port) { configuration in
-            let slow = Around { request, context, next in
-                try await dawdle()
-                return try await next(request, context)
-            }
+            let slow = Around.before { _ in try await dawdle() }
             switch place {
             case .application: configuration.applicationInterceptors = [slow]
             case .network: configuration.networkInterceptors = [slow]

@@ -2,11 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if Tracing
-import Foundation
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
+import Foundation
 import InMemoryTracing
 import Logging
 import ServerRig
@@ -185,10 +182,7 @@ struct CallSpanTests {
     @Test("A request whose addresses are replaced by the system resolver's has one span")
     func fallback() async throws {
         let tracer = FieldTracer()
-        let wire = ScriptedWire { request, number in
-            guard number > 0 else { throw CallSpanTests.failure }
-            return .ok(from: request)
-        }
+        let wire = ScriptedWire(.failure(CallSpanTests.failure))
         let rig = try rig(tracer, wire: wire) { configuration in
             configuration.resolver.routes = [
                 HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system))
@@ -289,9 +283,8 @@ struct CallSpanTests {
         let tracer = FieldTracer()
         let rig = try rig(tracer) { configuration in
             configuration.applicationInterceptors = [
-                Around { request, context, next in
+                Around.before { _ in
                     tracer.withSpan("token") { _ in }
-                    return try await next(request, context)
                 }
             ]
         }
@@ -399,13 +392,7 @@ struct CallSpanTests {
             return .ok(from: request, status: .found, fields: [.location: location], chunks: [])
         }
         let rig = try rig(tracer, wire: wire) { configuration in
-            configuration.networkInterceptors = [
-                Around { request, context, next in
-                    var request = request
-                    request.headerFields[.authorization] = "Bearer CANARY"
-                    return try await next(request, context)
-                }
-            ]
+            configuration.networkInterceptors = [Around.before { $0.headerFields[.authorization] = "Bearer CANARY" }]
         }
         _ = await rig.client.outcome(of: Request(url: url))
         #expect(!tracer.ended.isEmpty && tracer.spans.activeSpans.isEmpty)
@@ -437,11 +424,7 @@ struct CallSpanTests {
     )
     func redirectedBaggage(isPerCall: Bool, isAllowed: Bool) async throws {
         let tracer = FieldTracer()
-        let elsewhere = Around { request, context, next in
-            var request = request
-            request.url = "https://two.test/"
-            return try await next(request, context)
-        }
+        let elsewhere = Around.before { $0.url = "https://two.test/" }
         let rig = try rig(tracer) { configuration in
             configuration.tracing.sendsBaggageToOtherOrigins = isAllowed
             if isPerCall {

@@ -3,9 +3,6 @@
 
 #if Tracing
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import InMemoryTracing
 import ServerRig
 import Testing

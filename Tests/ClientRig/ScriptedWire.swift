@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNS
-import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
-import ServerRig
+package import HTTPDNS
+package import HTTPDNSCurl
+package import HTTPTypes
+internal import ServerRig
 
 /// A way to the wire that answers as a test says, and keeps what it was asked to send.
-final class ScriptedWire: HopSending {
-    typealias Script = @Sendable (TransferRequest, Int) async throws -> HopAnswer
+package final class ScriptedWire: HopSending {
+    package typealias Script = @Sendable (TransferRequest, Int) async throws -> HopAnswer
 
     private struct State: Sendable {
-        var requests: [TransferRequest] = []
+        package var requests: [TransferRequest] = []
         var shutdowns: [Duration] = []
         var retirements = 0
     }
@@ -21,12 +20,12 @@ final class ScriptedWire: HopSending {
     private let script: Script
 
     /// - Parameter script: What is answered to a request and its number, from 0.
-    init(_ script: @escaping Script = { request, _ in .ok(from: request) }) { self.script = script }
+    package init(_ script: @escaping Script = { request, _ in .ok(from: request) }) { self.script = script }
 
-    var requests: [TransferRequest] { state.withLock { $0.requests } }
-    var shutdowns: [Duration] { state.withLock { $0.shutdowns } }
+    package var requests: [TransferRequest] { state.withLock { $0.requests } }
+    package var shutdowns: [Duration] { state.withLock { $0.shutdowns } }
 
-    func send(_ request: TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
+    package func send(_ request: TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
         if isStale() { return nil }
         let number = state.withLock { state in
             var kept = request
@@ -39,18 +38,18 @@ final class ScriptedWire: HopSending {
     }
 
     /// How often connections were to be used no more.
-    var retirements: Int { state.withLock { $0.retirements } }
+    package var retirements: Int { state.withLock { $0.retirements } }
 
-    func retireConnections() { state.withLock { $0.retirements += 1 } }
+    package func retireConnections() { state.withLock { $0.retirements += 1 } }
 
-    func shutdown(drainingFor duration: Duration) async {
+    package func shutdown(drainingFor duration: Duration) async {
         state.withLock { $0.shutdowns.append(duration) }
     }
 }
 
 extension HopAnswer {
     /// An answer from the first endpoint of the request.
-    static func ok(
+    package static func ok(
         from request: TransferRequest,
         status: HTTPResponse.Status = .ok,
         fields: HTTPFields = [:],
@@ -60,7 +59,7 @@ extension HopAnswer {
         ok(from: request, status: status, fields: fields, chunks: Chunks(chunks, endingWith: failure))
     }
 
-    static func ok(
+    package static func ok(
         from request: TransferRequest,
         status: HTTPResponse.Status = .ok,
         fields: HTTPFields = [:],
