@@ -271,9 +271,7 @@ struct DeadConnectionTests {
         var configuration = TransportConfiguration()
         configuration.attemptDelay = .seconds(60)
         let transport = Transport(configuration)
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<16 { group.addTask { [request] in _ = try? await transport.execute(request) } }
-        }
+        try await concurrently(16) { [request] _ in _ = try? await transport.execute(request) }
         let hedged = second.connections.count
         #expect(hedged <= 4 && slow.connections.count <= 16)
         await transport.shutdown()

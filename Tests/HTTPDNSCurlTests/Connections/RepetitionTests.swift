@@ -229,17 +229,12 @@ struct RepetitionAtTimeoutTests {
     func keepAliveTimeout() async throws {
         let server = try await HAProxyServer(settings: ["timeout http-keep-alive 20ms"])
         let fixture = TransportFixture()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for lane in 0..<30 {
-                group.addTask {
-                    for index in 0..<50 {
-                        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
-                        #expect(try await fixture.fetch(request).response.head.status == .ok)
-                        try await Task.sleep(for: .microseconds(18_000 + (lane * 50 + index) * 3))
-                    }
-                }
+        try await concurrently(30) { lane in
+            for index in 0..<50 {
+                let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+                #expect(try await fixture.fetch(request).response.head.status == .ok)
+                try await Task.sleep(for: .microseconds(18_000 + (lane * 50 + index) * 3))
             }
-            try await group.waitForAll()
         }
         await fixture.transport.shutdown()
     }

@@ -91,19 +91,14 @@ struct ManyRequestsTests {
     /// Five hundred requests at once.
     private static func outcomes(_ fixture: TransportFixture, port: UInt16) async throws -> [Outcome] {
         let request = try TransportFixture.request("http://one.test:\(port)/a.jpg", at: "127.0.0.2")
-        return await withTaskGroup(of: Outcome.self) { group in
-            for _ in 0..<500 {
-                group.addTask {
-                    do {
-                        return .success(try await fixture.fetch(request).response.head.status.code)
-                    } catch let failure as TransferFailure {
-                        return .failure(failure)
-                    } catch {
-                        return .failure(TransferFailure(code: .transport, phase: .queue, message: "\(error)"))
-                    }
-                }
+        return try await concurrently(500) { _ in
+            do {
+                return .success(try await fixture.fetch(request).response.head.status.code)
+            } catch let failure as TransferFailure {
+                return .failure(failure)
+            } catch {
+                return .failure(TransferFailure(code: .transport, phase: .queue, message: "\(error)"))
             }
-            return await group.reduce(into: []) { $0.append($1) }
         }
     }
 

@@ -160,12 +160,7 @@ struct SeveralLoopsTests {
     func few() async throws {
         let server = try RawServer(.serve("ok"))
         let transport = transport(4) { $0.takesLoopsInTurn = false }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 {
-                group.addTask { for _ in 0..<500 { try await transport.fetch(request(server.port)) } }
-            }
-            try await group.waitForAll()
-        }
+        try await concurrently(4) { _ in for _ in 0..<500 { try await transport.fetch(request(server.port)) } }
         #expect(transport.startedLoops == 1 && server.connections.count <= 4)
         await transport.shutdown()
     }
@@ -175,16 +170,11 @@ struct SeveralLoopsTests {
         let server = try RawServer(.serve("ok"))
         let transport = transport(2) { $0.takesLoopsInTurn = false }
         let end = ContinuousClock.now + .seconds(2)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<64 {
-                group.addTask {
-                    while ContinuousClock.now < end {
-                        let response = try await transport.fetch(request(server.port))
-                        #expect(response.head.status == .ok)
-                    }
-                }
+        try await concurrently(64) { _ in
+            while ContinuousClock.now < end {
+                let response = try await transport.fetch(request(server.port))
+                #expect(response.head.status == .ok)
             }
-            try await group.waitForAll()
         }
         print("measured: \(transport.startedLoops) loops, \(transport.connectionPools.map(\.connections)) connections")
         #expect(transport.connectionPools.map(\.requests).reduce(0, +) == server.count(of: "GET / "))
@@ -278,22 +268,17 @@ struct SeveralLoopsTests {
                 + [.readHead, .read(1), .reset]
         }
         let transport = transport(loops)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for lane in 0..<16 {
-                group.addTask {
-                    for index in 0..<50 {
-                        var post = try request(server.port)
-                        post.url = try ParsedURL("http://one.test:\(server.port)/\(lane).\(index)")
-                        (post.method, post.body) = (.post, .bytes([1]))
-                        do {
-                            try await transport.fetch(post)
-                        } catch let failure as TransferFailure {
-                            #expect(failure.code == .connectionLost || failure.code == .connectFailed, "\(failure)")
-                        }
-                    }
+        try await concurrently(16) { lane in
+            for index in 0..<50 {
+                var post = try request(server.port)
+                post.url = try ParsedURL("http://one.test:\(server.port)/\(lane).\(index)")
+                (post.method, post.body) = (.post, .bytes([1]))
+                do {
+                    try await transport.fetch(post)
+                } catch let failure as TransferFailure {
+                    #expect(failure.code == .connectionLost || failure.code == .connectFailed, "\(failure)")
                 }
             }
-            try await group.waitForAll()
         }
         var arrivals: [Substring: Int] = [:]
         for connection in server.connections {
@@ -339,10 +324,7 @@ struct TLSOnSeveralLoopsTests {
         let mark = "across-together-\(loops)"
         let request = try once(rig, mark)
         for _ in 0..<20 {
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                for _ in 0..<8 { tasks.addTask { try await fixture.fetch(request) } }
-                try await tasks.waitForAll()
-            }
+            try await concurrently(8) { _ in try await fixture.fetch(request) }
         }
         let whole = try await handshakes(rig, 160, mark).count { $0 == "." }
         // Each of the eight handles of each loop makes one session at most.
@@ -370,10 +352,7 @@ struct TLSOnSeveralLoopsTests {
         let target = "/health?loops-\(loops)"
         let request = try TransportFixture.request("https://one.test:\(rig.tlsPort)\(target)", at: "127.0.0.2")
         for _ in 0..<4 {
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                for _ in 0..<32 { tasks.addTask { try await fixture.fetch(request) } }
-                try await tasks.waitForAll()
-            }
+            try await concurrently(32) { _ in try await fixture.fetch(request) }
         }
         let lines = try await rig.awaitAccessLog(count: 128) { $0.target == target }
         #expect(Set(lines.map(\.connection)).count == loops && lines.allSatisfy { $0.protocol == "HTTP/2.0" })

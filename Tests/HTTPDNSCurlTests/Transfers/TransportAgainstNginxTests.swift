@@ -86,17 +86,6 @@ struct TransportAgainstNginxTests {
         #expect(failure.message.contains("certificate"), "\(failure)")
     }
 
-    @Test("A decompression bomb stops at the limit")
-    func bomb() async throws {
-        let rig = try await ServerRig.shared()
-        let fixture = TransportFixture()
-        let request = try TransportFixture.request("http://one.test:\(rig.httpPort)/bomb", at: "127.0.0.2") {
-            $0.maximumResponseBytes = 100_000
-        }
-        let failure = try #require(await fixture.failure(of: request))
-        #expect(failure.code == .responseTooLarge)
-    }
-
     @Test(
         "Long uploads arrive whole over HTTP/1.1 and HTTP/2, from memory and from streams",
         arguments: [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]

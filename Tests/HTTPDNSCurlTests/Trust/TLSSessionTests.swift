@@ -62,10 +62,7 @@ struct TLSSessionTests {
         let mark = "together-\(hasBody)"
         let request = try once(rig, mark, body: hasBody ? .bytes([1]) : .none)
         for _ in 0..<20 {
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                for _ in 0..<8 { tasks.addTask { try await fixture.fetch(request) } }
-                try await tasks.waitForAll()
-            }
+            try await concurrently(8) { _ in try await fixture.fetch(request) }
         }
         // Each of the eight handles has to make one session.
         #expect(try await handshakes(rig, 160, mark).count { $0 == "." } <= 8)
