@@ -3,7 +3,6 @@
 
 import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
 import Testing

@@ -4,7 +4,6 @@
 import Foundation
 import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

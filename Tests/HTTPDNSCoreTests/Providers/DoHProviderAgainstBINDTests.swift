@@ -4,7 +4,6 @@
 import FoundationEssentials
 import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -99,36 +98,6 @@ struct DoHProviderAgainstBINDTests {
         await provider.shutdown()
     }
 
-    @Test("SERVFAIL and REFUSED are outcomes of their families")
-    func failures() async throws {
-        let rig = try await ServerRig.shared()
-        let provider = try provider(rig)
-        for (name, code) in [("loop1.test", HTTPDNSProviderError.Code.serverFailure), ("elsewhere.invalid", .refused)] {
-            let answer = try await ask(provider, name)
-            for family in [answer.v4, answer.v6] {
-                guard case .failed(let error) = family else {
-                    Issue.record("\(name): \(answer)")
-                    continue
-                }
-                #expect(error.code == code, "\(error)")
-            }
-        }
-        await provider.shutdown()
-    }
-
-    @Test("After a first address that refuses the next is asked")
-    func bootstrapFailover() async throws {
-        let rig = try await ServerRig.shared()
-        // BIND listens on 127.0.0.1 alone; the kernel refuses for 127.0.0.9.
-        let provider = try provider(
-            rig,
-            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 9), HTTPDNSAddress(v4: 127, 0, 0, 1)]
-        )
-        let answer = try await ask(provider, "dual.test", .v4)
-        #expect(answer.v4 == .addresses([Self.loopback2], timeToLive: .seconds(60), canonicalName: nil))
-        await provider.shutdown()
-    }
-
     @Test("With an address in the URL the certificate must be for that address")
     func literal() async throws {
         let rig = try await ServerRig.shared()
@@ -192,19 +161,6 @@ struct DoHProviderAgainstBINDTests {
         try await rig.awaitBindLog(contains: "query: doh-proven.wild.test IN A", since: mark)
         #expect(try rig.queryCount(of: "doh-unproven.wild.test", since: mark) == 0)
         await good.shutdown()
-    }
-
-    @Test("A wrong path is an HTTP error that says so")
-    func wrongPath() async throws {
-        let rig = try await ServerRig.shared()
-        let provider = try provider(rig, url: "https://doh.test:\(rig.dohPort)/elsewhere")
-        let error = await #expect(throws: HTTPDNSProviderError.self) { try await ask(provider, "one.test") }
-        #expect(error?.code == .httpStatus)
-        #expect(
-            error?.message
-                == "HTTP 404 from 127.0.0.1:\(rig.dohPort): there is no DoH service at this path; check the url"
-        )
-        await provider.shutdown()
     }
 
     @Test("A hundred concurrent lookups are all answered, each with its own addresses")

@@ -3,7 +3,6 @@
 
 import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -39,93 +38,55 @@ struct DoHServicesAgainstBINDTests {
 
     private static func name(_ text: String) -> HTTPDNSName? { try? HTTPDNSName(text) }
 
+    private typealias Record = HTTPDNSProviderAnswer.HTTPSRecord
+
+    private static func bindings(_ records: Record..., life: Int = 60) -> HTTPDNSProviderAnswer.HTTPSRecords {
+        .bindings(records, timeToLive: .seconds(life))
+    }
+
+    private static let web: [String] = ["h2", "http/1.1"]
+
     @Test(
         "The zone's HTTPS records are returned",
         arguments: [
             ("svc-alias.test", name("svc-pool.test").map { .alias($0, timeToLive: .seconds(30)) }),
-            (
-                "svc-pool.test",
-                .bindings(
-                    [
-                        HTTPDNSProviderAnswer.HTTPSRecord(
-                            priority: 1,
-                            applicationProtocols: ["h2", "http/1.1"],
-                            port: 8443
-                        )
-                    ],
-                    timeToLive: .seconds(20)
-                )
-            ),
+            ("svc-pool.test", bindings(Record(priority: 1, applicationProtocols: web, port: 8443), life: 20)),
             (
                 "svc-hints.test",
-                .bindings(
-                    [
-                        HTTPDNSProviderAnswer.HTTPSRecord(
-                            priority: 1,
-                            target: name("svc-target.test"),
-                            applicationProtocols: ["h2", "h3", "http/1.1"],
-                            v4Hints: [HTTPDNSAddress(v4: 127, 0, 0, 4), HTTPDNSAddress(v4: 127, 0, 0, 3)],
-                            v6Hints: [HTTPDNSAddress(family: .v6, high: 0, low: 1)]
-                        )
-                    ],
-                    timeToLive: .seconds(60)
+                bindings(
+                    Record(
+                        priority: 1,
+                        target: name("svc-target.test"),
+                        applicationProtocols: ["h2", "h3", "http/1.1"],
+                        v4Hints: [HTTPDNSAddress(v4: 127, 0, 0, 4), HTTPDNSAddress(v4: 127, 0, 0, 3)],
+                        v6Hints: [HTTPDNSAddress(family: .v6, high: 0, low: 1)]
+                    )
                 )
             ),
             (
                 "svc-order.test",
-                .bindings(
-                    [
-                        namingProtocols(
-                            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: name("three.test"))
-                        ),
-                        HTTPDNSProviderAnswer.HTTPSRecord(
-                            priority: 2,
-                            target: name("two.test"),
-                            applicationProtocols: ["h2", "http/1.1"]
-                        ),
-                        HTTPDNSProviderAnswer.HTTPSRecord(priority: 3, applicationProtocols: ["h3"]),
-                    ],
-                    timeToLive: .seconds(60)
+                bindings(
+                    with(Record(priority: 1, target: name("three.test"))) { $0.namesProtocols = true },
+                    Record(priority: 2, target: name("two.test"), applicationProtocols: web),
+                    Record(priority: 3, applicationProtocols: ["h3"])
                 )
             ),
             (
                 "svc-mandatory.test",
-                .bindings(
-                    [
-                        HTTPDNSProviderAnswer.HTTPSRecord(
-                            priority: 2,
-                            target: name("two.test"),
-                            applicationProtocols: ["h2", "http/1.1"],
-                            port: 8444
-                        )
-                    ],
-                    timeToLive: .seconds(60)
-                )
+                bindings(Record(priority: 2, target: name("two.test"), applicationProtocols: web, port: 8444))
             ),
             (
                 "svc-ech.test",
-                .bindings(
-                    [
-                        encrypted(
-                            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, applicationProtocols: ["h2", "http/1.1"])
-                        )
-                    ],
-                    timeToLive: .seconds(60)
+                bindings(
+                    with(Record(priority: 1, applicationProtocols: web)) { $0.offersEncryptedClientHello = true }
                 )
             ),
             ("svc-gone.test", .unavailable(timeToLive: .seconds(60))),
             (
                 "svc-cname.test",
-                .bindings(
-                    [
-                        HTTPDNSProviderAnswer.HTTPSRecord(
-                            priority: 1,
-                            target: name("svc-pool.test"),
-                            applicationProtocols: ["h2", "http/1.1"],
-                            port: 8443
-                        )
-                    ],
-                    timeToLive: .seconds(10)
+                bindings(
+                    Record(priority: 1, target: name("svc-pool.test"), applicationProtocols: web, port: 8443),
+                    life: 10
                 )
             ),
             ("two.test", .none(timeToLive: .seconds(5))),
@@ -136,18 +97,10 @@ struct DoHServicesAgainstBINDTests {
         #expect(try await resolve(name, on: rig).httpsRecords == expected)
     }
 
-    private static func encrypted(_ binding: HTTPDNSProviderAnswer.HTTPSRecord) -> HTTPDNSProviderAnswer.HTTPSRecord {
-        var binding = binding
-        binding.offersEncryptedClientHello = true
-        return binding
-    }
-
-    private static func namingProtocols(_ binding: HTTPDNSProviderAnswer.HTTPSRecord)
-        -> HTTPDNSProviderAnswer.HTTPSRecord
-    {
-        var binding = binding
-        binding.namesProtocols = true
-        return binding
+    private static func with(_ record: Record, _ change: (inout Record) -> Void) -> Record {
+        var record = record
+        change(&record)
+        return record
     }
 
     @Test("A missing name has no HTTPS records, and a refused query for them fails")

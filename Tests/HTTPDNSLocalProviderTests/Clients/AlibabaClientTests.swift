@@ -4,7 +4,6 @@
 #if LocalProvider && Signing
 import HTTPDNSCurl
 import HTTPDNSLocalProvider
-import HTTPDNSPrimitives
 import Logging
 import ServerRig
 import Testing
@@ -169,97 +168,6 @@ extension OverTheNetwork {
                 // The provider is none the worse for it.
                 let next = try client.provider(serving.url)
                 #expect(try await next.outcome("v4.shop.test").answer?.addresses == ["192.0.2.20"])
-            }
-        }
-
-        @Test("No prefix of a good body is an answer", arguments: Client.all.filter { !$0.isSigned })
-        func prefixes(client: Client) async throws {
-            try await Serving.run(try client.serve()) { serving in
-                let provider = try client.provider(serving.url)
-                var octets = 0
-                var answer: HTTPDNSProviderAnswer?
-                while answer == nil, octets < 2000 {
-                    let fault = try client.serve("hosts: { both.shop.test: { cut: \(octets) } }")
-                    try serving.provider.replace(with: ServedFile.text(fault))
-                    do { answer = try await provider.resolve(Serving.query("both.shop.test")) } catch let error
-                        as HTTPDNSProviderError
-                    {
-                        #expect(error.code == .badResponse, "\(octets): \(error)")
-                    }
-                    octets += 1
-                }
-                #expect(answer?.addresses == ["192.0.2.10", "192.0.2.11", "2001:db8::10"])
-                #expect(octets > 100)
-                await provider.shutdown()
-            }
-        }
-
-        @Test(
-            "The client maps the service's statuses and error codes",
-            arguments: [
-                ("503", HTTPDNSProviderError.Code.httpStatus), ("429", .rateLimited),
-                ("InvalidAccount", .accountRefused),
-                ("ServiceLevelDeny", .httpStatus), ("InvalidHost", .refused),
-            ]
-        )
-        func failures(fail: String, code: HTTPDNSProviderError.Code) async throws {
-            try await Serving.run("hosts: { \"*\": { fail: \(fail) } }") { serving in
-                let error = try await Client().provider(serving.url).outcome("v4.shop.test").failure
-                #expect(error?.code == code, "\(error as Any)")
-                if fail == "429" { #expect(error?.retryAfter == .seconds(1)) }
-            }
-        }
-
-        @Test("Twenty names are preresolved in four queries, the fewest the vendor allows", arguments: Client.all)
-        func warming(client: Client) async throws {
-            try await Serving.run(try client.serve()) { serving in
-                var configuration = HTTPDNSResolver.Configuration()
-                configuration.providers = [try client.provider(serving.url)]
-                configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .off))]
-                configuration.timeLimit = .seconds(60)
-                configuration.attemptLimit = .seconds(60)
-                let resolver = try HTTPDNSResolver(configuration)
-                let names = try (1...20).map { try HTTPDNSName("h\($0).wild.test") }
-                #expect(await resolver.preresolve(names).isEmpty)
-                #expect(serving.queries.all.map(\.hosts.count) == [5, 5, 5, 5])
-                #expect(Set(serving.queries.all.flatMap(\.hosts)) == Set(names.map(\.description)))
-                for name in names {
-                    let resolution = try await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443))
-                    #expect(resolution.endpoints.map { "\($0.address)" } == ["192.0.2.30"])
-                }
-                #expect(serving.queries.all.count == 4)
-                await resolver.shutdown()
-            }
-        }
-
-        @Test("A provider with a refused account is skipped for a healthy one, with one warning")
-        func refusedAccount() async throws {
-            let client = Client(isSigned: true)
-            try await Serving.run(try client.serve()) { serving in
-                let log = RecordedLog()
-                let url = serving.url + "/dns-query"
-                var configuration = HTTPDNSResolver.Configuration()
-                configuration.providers = [
-                    try client.provider(serving.url, secret: "ffff"),
-                    try HTTPDNSDoHProvider(HTTPDNSDoHProvider.Configuration(name: "healthy", url: url)),
-                ]
-                configuration.routes = [HTTPDNSRoute(.any, .providers(["ali", "healthy"], fallback: .off))]
-                configuration.logger = log.logger(.warning)
-                configuration.timeLimit = .seconds(60)
-                let resolver = try HTTPDNSResolver(configuration)
-                for number in 1...20 {
-                    let name = try HTTPDNSName("h\(number).wild.test")
-                    let resolution = try await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443))
-                    #expect(resolution.endpoints.map { "\($0.address)" } == ["192.0.2.30"])
-                }
-                await resolver.shutdown()
-                #expect(
-                    serving.queries.all.filter { $0.protocolName == "alibaba-v2" }.map(\.outcome) == [
-                        "InvalidSignature"
-                    ]
-                )
-                #expect(log.lines.count == 1, "\(log.lines)")
-                #expect(log.lines.first?.contains("InvalidSignature") == true)
             }
         }
     }

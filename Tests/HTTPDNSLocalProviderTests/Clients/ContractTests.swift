@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if LocalProvider
+import HTTPDNSPrimitives
+import ServerRig
 import HTTPDNSCore
 import HTTPDNSLocalProvider
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPDNSVendors
-import ServerRig
 import Testing
 
 extension OverTheNetwork {

@@ -3,9 +3,9 @@
 
 #if LocalProvider && Signing
 import HTTPDNSCurl
-import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
 import ServerRig
+import HTTPDNSLocalProvider
 import Testing
 
 @testable import HTTPDNSCore
@@ -129,48 +129,6 @@ extension OverTheNetwork {
                 let outcome = try await Self.provider(serving.url, isEncrypted: isEncrypted).outcome("both.shop.test")
                 #expect(outcome.addresses.isEmpty, "\(outcome)")
                 #expect(serving.queries.all.map(\.outcome) == ["garbage-\(garbage)"])
-            }
-        }
-
-        @Test("No prefix of a good body is an answer", arguments: [false, true])
-        func prefixes(isEncrypted: Bool) async throws {
-            try await Serving.run(try Self.serve()) { serving in
-                let provider = try Self.provider(serving.url, isEncrypted: isEncrypted)
-                let whole = ["192.0.2.10", "192.0.2.11", "2001:db8::10"]
-                var octets = 0
-                var found: [String] = []
-                while found.isEmpty, octets < 2000 {
-                    let text = ServedFile.text(try Self.serve("hosts: { both.shop.test: { cut: \(octets) } }"))
-                    try serving.provider.replace(with: text)
-                    do { found = try await provider.resolve(Serving.query("both.shop.test")).addresses } catch let error
-                        as HTTPDNSProviderError
-                    {
-                        #expect(error.code == .badResponse, "\(octets): \(error)")
-                    }
-                    octets += 1
-                }
-                #expect(found == whole && octets > 50)
-                await provider.shutdown()
-            }
-        }
-
-        @Test(
-            "Twenty names are preresolved in three queries, the fewest the vendor allows",
-            arguments: [false, true]
-        )
-        func warming(isEncrypted: Bool) async throws {
-            try await Serving.run(try Self.serve()) { serving in
-                var configuration = HTTPDNSResolver.Configuration()
-                configuration.providers = [try Self.provider(serving.url, isEncrypted: isEncrypted)]
-                configuration.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .off))]
-                configuration.timeLimit = .seconds(60)
-                configuration.attemptLimit = .seconds(60)
-                let resolver = try HTTPDNSResolver(configuration)
-                let names = try (1...20).map { try HTTPDNSName("h\($0).wild.test") }
-                #expect(await resolver.preresolve(names).isEmpty)
-                #expect(serving.queries.all.count == 3)
-                #expect(Set(serving.queries.all.flatMap(\.hosts)) == Set(names.map(\.description)))
-                await resolver.shutdown()
             }
         }
 

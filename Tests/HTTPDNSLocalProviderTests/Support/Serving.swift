@@ -4,7 +4,6 @@
 #if LocalProvider
 import HTTPDNSCore
 import HTTPDNSLocalProvider
-import HTTPDNSPrimitives
 import ServerRig
 
 /// A provider that runs for the time of a test.

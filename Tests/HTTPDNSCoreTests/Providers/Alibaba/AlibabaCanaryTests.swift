@@ -4,7 +4,6 @@
 #if Signing
 import HTTPDNSCurl
 import Foundation
-import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 

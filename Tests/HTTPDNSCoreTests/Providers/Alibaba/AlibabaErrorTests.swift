@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPTypes
 import Testing
@@ -223,33 +222,6 @@ struct AlibabaErrorTests {
             isBad.withLock { $0 = false }
             #expect(try await scripted.error() == nil)
             #expect(Set(scripted.exchange.sent.map(\.endpoint.address)) == [Self.first])
-        }
-    }
-
-    @Test("A rate limit has the service's Retry-After", arguments: [("30", Duration.seconds(30)), ("soon", nil)])
-    func rateLimit(value: String, wait: Duration?) async throws {
-        let scripted = try ScriptedAlibaba { $0.reply("", status: 429, fields: [.retryAfter: value]) }
-        let error = try #require(try await scripted.error())
-        #expect(error.code == .rateLimited && error.retryAfter == wait)
-    }
-
-    @Test("An address that fails or does not answer is skipped for five minutes")
-    func failover() async throws {
-        let failures: [@Sendable (ScriptedVendorExchange.Sent) throws -> UpstreamReply] = [
-            { _ in throw ScriptedVendorExchange.failure(.connectFailed) },
-            { _ in throw ScriptedVendorExchange.failure(.timedOut) },
-            { _ in throw ScriptedVendorExchange.failure(.certificateRefused) },
-            { $0.refusal("ServiceLevelDeny") }, { $0.refusal("InternalError", status: 500) },
-            { $0.reply("", status: 502) },
-        ]
-        for failure in failures {
-            let scripted = try ScriptedAlibaba { sent in
-                sent.endpoint.address == Self.first ? try failure(sent) : sent.reply(AlibabaBody.v2)
-            }
-            #expect(try await scripted.error() == nil)
-            #expect(try await scripted.error() == nil)
-            let second = HTTPDNSAlibabaProvider.Region.mainlandChina.bootstrap[1]
-            #expect(scripted.exchange.sent.map(\.endpoint.address) == [Self.first, second, second])
         }
     }
 

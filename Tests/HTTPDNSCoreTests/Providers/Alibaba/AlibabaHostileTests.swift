@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 
@@ -33,32 +32,10 @@ struct AlibabaHostileTests {
         }
     }
 
-    /// The error has the content type, and repeats nothing of the page.
-    @Test(
-        "HTML instead of JSON is refused, and the error suggests a captive portal",
-        arguments: HTTPDNSAlibabaProvider.Version.allCases
-    )
-    func html(version: HTTPDNSAlibabaProvider.Version) async throws {
-        let scripted = try ScriptedAlibaba(version) {
-            $0.reply("<html><script>alert(1)</script></html>", fields: [.contentType: "text/html"])
-        }
-        let error = try #require(try await scripted.error())
-        #expect(error.code == .badResponse && error.message.contains("text/html"))
-        #expect(error.message.contains("captive portal") && !error.message.contains("script"))
-    }
-
     @Test("An answer of the other version is refused", arguments: HTTPDNSAlibabaProvider.Version.allCases)
     func otherVersion(version: HTTPDNSAlibabaProvider.Version) async throws {
         let scripted = try ScriptedAlibaba(version) { $0.reply(version == .v1 ? AlibabaBody.v2 : AlibabaBody.v1) }
         #expect(try await scripted.error()?.code == .badResponse)
-    }
-
-    @Test("A batch answer with half of the names serves those; one with none fails")
-    func halfABatch() async throws {
-        let scripted = try ScriptedAlibaba { $0.reply(AlibabaBody.v2) }
-        let answers = try await scripted.batch(["a.test", Self.name, "b.test"])
-        #expect(answers.keys.map(\.description) == [Self.name])
-        await #expect(throws: HTTPDNSProviderError.self) { try await scripted.batch(["a.test", "b.test"]) }
     }
 
     #if Signing

@@ -4,7 +4,6 @@
 import Glibc
 import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPDNSVendors
 import HTTPTypes

@@ -4,7 +4,6 @@
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSMessages
-import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 

@@ -3,7 +3,6 @@
 
 import Foundation
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSVendors
 import ServerRig
 import Testing

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 
@@ -69,31 +68,6 @@ struct TencentErrorTests {
         isBad.withLock { $0 = false }
         #expect(try await scripted.error() == nil)
         #expect(scripted.exchange.sent.last?.endpoint.address == first)
-    }
-
-    @Test("A rate limit has the service's Retry-After", arguments: [("30", Duration.seconds(30)), ("soon", nil)])
-    func rateLimit(value: String, wait: Duration?) async throws {
-        let scripted = try scripted { $0.reply("", status: 429, fields: [.retryAfter: value]) }
-        let error = try #require(try await scripted.error())
-        #expect(error.code == .rateLimited && error.retryAfter == wait)
-    }
-
-    @Test("An address that fails or does not answer is skipped for five minutes")
-    func failover() async throws {
-        let failures: [@Sendable (ScriptedVendorExchange.Sent) throws -> UpstreamReply] = [
-            { _ in throw ScriptedVendorExchange.failure(.connectFailed) },
-            { _ in throw ScriptedVendorExchange.failure(.timedOut) },
-            { _ in throw ScriptedVendorExchange.failure(.certificateRefused) }, { $0.reply("", status: 502) },
-        ]
-        for failure in failures {
-            let first = HTTPDNSAddress(v4: 119, 29, 29, 99)
-            let scripted = try scripted { sent in
-                sent.endpoint.address == first ? try failure(sent) : sent.reply(TencentBody.both)
-            }
-            #expect(try await scripted.error() == nil)
-            #expect(try await scripted.error() == nil)
-            #expect(scripted.exchange.sent.map(\.endpoint.address) == [first, Self.other, Self.other])
-        }
     }
 
     @Test("A status configured as an account refusal stops all queries for a while")

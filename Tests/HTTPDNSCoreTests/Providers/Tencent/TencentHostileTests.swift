@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 
@@ -75,17 +74,6 @@ struct TencentHostileTests {
         #expect(error.message.contains("account or \(access == .token ? "token" : "key") refused?"), "\(error)")
     }
 
-    /// The error has the content type, and repeats nothing of the page.
-    @Test("HTML instead of an answer is refused, and the error suggests a captive portal")
-    func html() async throws {
-        for access in ScriptedTencent.Access.allCases {
-            let page = "<html><script>alert(1)</script></html>"
-            let error = try #require(try await error(access, page, fields: [.contentType: "text/html"]))
-            #expect(error.code == .badResponse && error.message.contains("text/html"))
-            #expect(error.message.contains("captive portal") && !error.message.contains("script"))
-        }
-    }
-
     @Test(
         "Other texts are refused, and never taken for an absence",
         arguments: [
@@ -94,14 +82,6 @@ struct TencentHostileTests {
     )
     func texts(text: String) async throws {
         #expect(try await error(.token, text)?.code == .badResponse)
-    }
-
-    @Test("A batch answer with half of the names serves those; one with none fails")
-    func halfABatch() async throws {
-        let scripted = try ScriptedTencent { $0.reply(TencentBody.both) }
-        let answers = try await scripted.batch(["a.test", Self.name, "b.test"])
-        #expect(answers.keys.map(\.description) == [Self.name])
-        await #expect(throws: HTTPDNSProviderError.self) { try await scripted.batch(["a.test", "b.test"]) }
     }
 
     #if Signing

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if Signing
-import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -65,19 +64,15 @@ struct ServiceAddressesTests {
     }
 
     @Test("Many concurrent queries begin one discovery")
-    func single() async {
+    func single() async throws {
         let addresses = addresses()
         let asked = Occupancy()
         let gate = OneShot<Void>()
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<50 {
-                group.addTask {
-                    addresses.refreshIfDue { _ in
-                        asked.enter()
-                        await gate.value()
-                        return ServiceDiscovery(endpoints: [Self.found])
-                    }
-                }
+        try await concurrently(50) { _ in
+            addresses.refreshIfDue { _ in
+                asked.enter()
+                await gate.value()
+                return ServiceDiscovery(endpoints: [Self.found])
             }
         }
         #expect(addresses.attempts() == Self.bootstrap)
