@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Dispatch
-import HTTPDNSPrimitives
 import Synchronization
 import Testing
 

@@ -3,7 +3,6 @@
 
 import Foundation
 import HTTPDNSMessages
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import HTTPDNSVendors
 import Testing
@@ -141,7 +140,7 @@ struct ReloadTests {
             Change(testDescription: "their family", keeps: (true, true)) { $0.families = .v4 },
             Change(testDescription: "another family", keeps: (false, false)) { $0.families = .v6 },
             Change(testDescription: "one route's client subnet", keeps: (false, true)) {
-                $0.routes[0].clientSubnet = try #require(HTTPDNSAddressBlock("198.51.100.0/24"))
+                $0.routes[0].clientSubnet = HTTPDNSAddressBlock("198.51.100.0/24")
             },
             Change(testDescription: "the longest life", keeps: (true, true)) {
                 $0.cache.maximumTimeToLive = .seconds(5)
@@ -347,7 +346,7 @@ struct ReloadTests {
         async let other = fixture.resolve("img.other.test")
         await fixture.provider.queries(atLeast: 2)
         _ = try reload(fixture) {
-            $0.routes[0].clientSubnet = try #require(HTTPDNSAddressBlock("198.51.100.0/24"))
+            $0.routes[0].clientSubnet = HTTPDNSAddressBlock("198.51.100.0/24")
             $0.routes[1].staleLimit = .seconds(7)
         }
         fixture.provider.release()
@@ -387,7 +386,7 @@ struct ReloadTests {
         #expect(isResting())
         let before = fixture.resolver.providerHealth.map(\.queries)
         _ = try reload(fixture) {
-            $0.providerLimits = ["backup": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 3)]
+            $0.providerLimits = ["backup": .init(maximumInFlight: 3)]
         }
         #expect(isResting())
         #expect(fixture.resolver.providerHealth.map(\.queries) == before)

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSMessages
-import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore

@@ -3,7 +3,6 @@
 
 import HTTPDNSCore
 import HTTPDNSMessages
-import HTTPDNSPrimitives
 import Testing
 
 @Suite("Form of responses")

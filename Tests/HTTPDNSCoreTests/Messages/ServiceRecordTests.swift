@@ -3,7 +3,6 @@
 
 import HTTPDNSCore
 import HTTPDNSMessages
-import HTTPDNSPrimitives
 import Testing
 
 /// RFC 9460 sections 2.2, 2.4.3, 7 and 8, over the octets of one record.

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import Testing
 
 /// The ranges of the IANA registries and the addresses of the clouds, each with its edges.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
@@ -24,7 +23,7 @@ struct NameGatheringTests {
     private func pool(_ provider: any HTTPDNSProvider, perSecond: Double? = nil) -> ProviderPool {
         ProviderPool(
             [ProviderLease(provider)],
-            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: perSecond)],
+            limits: ["ali": .init(queriesPerSecond: perSecond)],
             hedgeAfter: .milliseconds(50),
             attemptLimit: .seconds(1),
             timeSource: HTTPDNSManualClock(),

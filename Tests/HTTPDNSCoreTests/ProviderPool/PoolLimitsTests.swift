@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
@@ -15,7 +14,7 @@ struct PoolLimitsTests {
     func queues() throws {
         var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(10)))],
-            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2)]
+            limits: ["a": .init(maximumInFlight: 2)]
         )
         let ids = try (0..<6).map { try pool.ask(host: "n\($0).test") }
         #expect(pool.state.members[0].report(at: pool.now).queued == 4)
@@ -35,7 +34,7 @@ struct PoolLimitsTests {
     func patient(latency: Int) throws {
         var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(latency)))],
-            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2)],
+            limits: ["a": .init(maximumInFlight: 2)],
             attemptLimit: .seconds(2)
         )
         let ids = try (0..<8).map { try pool.ask(host: "n\($0).test", limit: .seconds(1), patience: .seconds(9)) }
@@ -52,7 +51,7 @@ struct PoolLimitsTests {
                 ("busy", Simulation.answering(after: .milliseconds(200))),
                 ("free", Simulation.answering(after: .milliseconds(5))),
             ],
-            limits: ["busy": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
+            limits: ["busy": .init(maximumInFlight: 1)]
         )
         try pool.ask(["busy"])
         let id = try pool.ask()
@@ -69,10 +68,7 @@ struct PoolLimitsTests {
                 ("a", Simulation.answering(after: .milliseconds(500))),
                 ("b", Simulation.answering(after: .milliseconds(70))),
             ],
-            limits: [
-                "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
-                "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
-            ]
+            limits: ["a": .init(maximumInFlight: 1), "b": .init(maximumInFlight: 1)]
         )
         try pool.ask(["a"])
         try pool.ask(["b"])
@@ -83,10 +79,7 @@ struct PoolLimitsTests {
 
         var crowd = PoolSimulation(
             [("a", Simulation.blackHole), ("b", Simulation.blackHole)],
-            limits: [
-                "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
-                "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
-            ]
+            limits: ["a": .init(maximumInFlight: 1), "b": .init(maximumInFlight: 1)]
         )
         try crowd.ask(["a"])
         try crowd.ask(["b"])
@@ -104,7 +97,7 @@ struct PoolLimitsTests {
     func timesOutInQueue() throws {
         var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(400)))],
-            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
+            limits: ["a": .init(maximumInFlight: 1)]
         )
         let first = try pool.ask()
         let second = try pool.ask(limit: .milliseconds(300))
@@ -126,7 +119,7 @@ struct PoolLimitsTests {
     func postponedAlarm() throws {
         var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(250)))],
-            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
+            limits: ["a": .init(maximumInFlight: 1)]
         )
         try pool.ask()
         pool.run(for: .milliseconds(250))
@@ -146,7 +139,7 @@ struct PoolLimitsTests {
     func budget() throws {
         var pool = PoolSimulation(
             [("a", Simulation.answering(after: .zero)), ("b", Simulation.answering(after: .zero))],
-            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: 2)]
+            limits: ["a": .init(queriesPerSecond: 2)]
         )
         let ids = try (0..<4).map { _ in try pool.ask() }
         pool.run(for: .milliseconds(1))
@@ -167,7 +160,7 @@ struct PoolLimitsTests {
     func budgetGivenBack() throws {
         var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(10)))],
-            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1, queriesPerSecond: 2)]
+            limits: ["a": .init(maximumInFlight: 1, queriesPerSecond: 2)]
         )
         try pool.ask()
         let queued = try pool.ask()
@@ -224,7 +217,7 @@ struct PoolLimitsTests {
     func postponed() throws {
         var pool = PoolSimulation(
             [("a", Simulation.answering(after: .milliseconds(100)))],
-            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
+            limits: ["a": .init(maximumInFlight: 1)]
         )
         // The provider's usual time becomes known.
         try pool.ask()
@@ -261,10 +254,7 @@ struct PoolLimitsTests {
 
     @Test("A query that is canceled before it is sent is not charged to the budget")
     func unsent() throws {
-        var pool = PoolSimulation(
-            [("a", { _, _ in (.zero, .unsent) })],
-            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: 2)]
-        )
+        var pool = PoolSimulation([("a", { _, _ in (.zero, .unsent) })], limits: ["a": .init(queriesPerSecond: 2)])
         for _ in 0..<5 {
             pool.leave(try pool.ask())
             #expect(pool.state.mayAsk(["a"], at: pool.now))
@@ -275,10 +265,7 @@ struct PoolLimitsTests {
 
     @Test("A query that ignores cancellation holds its slot only for a while")
     func stubborn() throws {
-        var pool = PoolSimulation(
-            [("a", Simulation.blackHole)],
-            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
-        )
+        var pool = PoolSimulation([("a", Simulation.blackHole)], limits: ["a": .init(maximumInFlight: 1)])
         try pool.ask()
         let id = try #require(pool.state.queries.keys.first)
         _ = pool.state.expired(id, jitter: 1000, at: pool.now)
@@ -294,10 +281,7 @@ struct PoolLimitsTests {
 
     @Test("Slow queries lose as many slots to waiting names as there are waiting names")
     func makesRoom() async throws {
-        let fixture = PoolFixture(
-            ["ali"],
-            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 4)]
-        )
+        let fixture = PoolFixture(["ali"], limits: ["ali": .init(maximumInFlight: 4)])
         let provider = fixture.providers[0]
         for number in 0..<9 { try fixture.say(.known, about: "n\(number).test", at: 0) }
         for number in 0..<5 {
@@ -331,10 +315,7 @@ struct PoolLimitsTests {
 
     @Test("Slow queries keep their slots while the provider has never answered")
     func keepsPlaces() async throws {
-        let fixture = PoolFixture(
-            ["ali"],
-            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2)]
-        )
+        let fixture = PoolFixture(["ali"], limits: ["ali": .init(maximumInFlight: 2)])
         let provider = fixture.providers[0]
         try fixture.say(.known, about: "img.test", at: 0)
         let slow = try (0..<2).map { try HTTPDNSName("slow\($0).test") }
@@ -376,10 +357,7 @@ struct PoolLimitsTests {
         let names = ["a", "b", "c"]
         var pool = PoolSimulation(
             names.map { ($0, behaviour(&random)) },
-            limits: [
-                "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2),
-                "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1, queriesPerSecond: 20),
-            ]
+            limits: ["a": .init(maximumInFlight: 2), "b": .init(maximumInFlight: 1, queriesPerSecond: 20)]
         )
         var open: [(id: PoolRequest.ID, deadline: Duration)] = []
         var all: [(id: PoolRequest.ID, deadline: Duration)] = []

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
@@ -69,10 +68,7 @@ struct ProviderPoolTests {
     /// All are answered.
     @Test("Five thousand cold names are queried eight at a time, each once")
     func manyNames() async throws {
-        let fixture = PoolFixture(
-            ["ali"],
-            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 8)]
-        )
+        let fixture = PoolFixture(["ali"], limits: ["ali": .init(maximumInFlight: 8)])
         let names = try (0..<5000).map { try HTTPDNSName("n\($0).test") }
         for name in names { fixture.providers[0].answer(.known, for: name) }
         fixture.providers[0].hold()
@@ -147,11 +143,7 @@ struct ProviderPoolTests {
 
     @Test("A provider that ignores cancellation frees its slot a second after its limit")
     func stubborn() async throws {
-        let fixture = PoolFixture(
-            ["ali"],
-            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)],
-            ignoresCancellation: true
-        )
+        let fixture = PoolFixture(["ali"], limits: ["ali": .init(maximumInFlight: 1)], ignoresCancellation: true)
         fixture.providers[0].hold()
         async let first = fixture.pool.ask(fixture.poolAttempt())
         await fixture.time.sleepers(atLeast: 2)
@@ -168,10 +160,7 @@ struct ProviderPoolTests {
 
     @Test("A shutdown ends all lookups and queries, and later lookups immediately")
     func shutsDown() async throws {
-        let fixture = PoolFixture(
-            ["ali"],
-            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
-        )
+        let fixture = PoolFixture(["ali"], limits: ["ali": .init(maximumInFlight: 1)])
         fixture.providers[0].hold()
         async let running = fixture.pool.ask(fixture.poolAttempt())
         await fixture.providers[0].queries(atLeast: 1)
@@ -225,10 +214,7 @@ struct ProviderPoolTests {
         }
         let pool = ProviderPool(
             providers.map { ProviderLease($0) },
-            limits: [
-                "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 3),
-                "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 5, queriesPerSecond: 200),
-            ],
+            limits: ["a": .init(maximumInFlight: 3), "b": .init(maximumInFlight: 5, queriesPerSecond: 200)],
             hedgeAfter: .milliseconds(3),
             attemptLimit: .milliseconds(30),
             timeSource: SystemTimeSource(),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
@@ -83,7 +82,7 @@ struct InternalNameTests {
         #expect(plain.queryText == "img.shop.example")
 
         let fixture = try ResolverFixture { $0.routes = [] }
-        try fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), for: plain)
+        fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), for: plain)
         for host in ["img.shop.example", "img.shop.example."] {
             _ = try await fixture.resolve(host)
             #expect(try fixture.immediate(host)?.isCached == true)

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
@@ -118,7 +117,7 @@ struct ManyQuestionsTests {
     func coldNames() async throws {
         let fixture = try ResolverFixture { configuration in
             configuration.cache.entries = 20_000
-            configuration.providerLimits = ["doh": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 32)]
+            configuration.providerLimits = ["doh": .init(maximumInFlight: 32)]
         }
         let resolver = fixture.resolver
         try fixture.say(["203.0.113.9"], about: "hot.test")

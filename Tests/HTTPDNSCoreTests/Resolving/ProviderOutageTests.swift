@@ -3,7 +3,6 @@
 
 import Glibc
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

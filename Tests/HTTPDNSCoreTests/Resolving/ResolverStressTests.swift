@@ -3,7 +3,6 @@
 
 import Glibc
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Synchronization
 import Testing

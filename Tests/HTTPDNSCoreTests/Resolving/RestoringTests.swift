@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -147,7 +146,7 @@ struct RestoringTests {
         for change in [
             { $0.routes = [HTTPDNSRoute(.any, .providers(["other"], fallback: .off))] },
             { $0.routes = [HTTPDNSRoute(.any, .system)] },
-            { $0.routes[0].clientSubnet = try #require(HTTPDNSAddressBlock("198.51.100.0/24")) },
+            { $0.routes[0].clientSubnet = HTTPDNSAddressBlock("198.51.100.0/24") },
             { $0.policy.denied = ["0.0.0.0/0", "::/0"].compactMap { HTTPDNSAddressBlock($0) } },
         ] as [(inout HTTPDNSResolver.Configuration) throws -> Void] {
             let fixture = try fixture(store, providers: ["doh", "other"]) {

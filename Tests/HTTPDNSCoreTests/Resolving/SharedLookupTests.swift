@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
+import ServerRig
 import Testing
 
 @Suite("One lookup in flight for many callers", .timeLimit(.minutes(10)))
@@ -35,9 +35,7 @@ struct SharedLookupTests {
         try fixture.say(["203.0.113.1"], about: "img.test")
         let resolver = fixture.resolver
         let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("img.test")), port: 443)
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<50 { group.addTask { _ = try? await resolver.resolve(question) } }
-        }
+        try await concurrently(50) { _ in _ = try? await resolver.resolve(question) }
         #expect(fixture.provider.queries.count == 1)
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
@@ -12,6 +11,8 @@ struct ServiceSelectionTests {
     private static let edge = HTTPDNSName(canonical: "edge.test")
     private static let pool = HTTPDNSName(canonical: "pool.test")
     private static let error = HTTPDNSProviderError(code: .timedOut, message: "late")
+
+    private typealias Record = HTTPDNSProviderAnswer.HTTPSRecord
 
     private var generator = SeededGenerator()
 
@@ -58,7 +59,7 @@ struct ServiceSelectionTests {
             (nil, .noRecord),
             (.some(.none(timeToLive: nil)), .noRecord),
             (.failed(error), .failed(error)),
-            (bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, applicationProtocols: ["h3"])), .noRecord),
+            (bindings(Record(priority: 1, applicationProtocols: ["h3"])), .noRecord),
             (.bindings([], timeToLive: .seconds(1)), .noRecord),
         ] as [(HTTPDNSProviderAnswer.HTTPSRecords?, HTTPSRecordChoice.Reason)]
     )
@@ -71,7 +72,7 @@ struct ServiceSelectionTests {
     @Test("A record without a target leads to the name itself, at the record's port first")
     mutating func ownTarget() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .both)
-        let httpsRecords = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443), life: 20)
+        let httpsRecords = Self.bindings(Record(priority: 1, port: 8443), life: 20)
         let answer = Self.answer(Self.found(1), .noData(timeToLive: .seconds(5)), httpsRecords: httpsRecords)
         let expected = ServiceCandidates(
             endpoints: [ServiceEndpoint(address: Self.v4(1), port: 8443), ServiceEndpoint(address: Self.v4(1))],
@@ -86,7 +87,7 @@ struct ServiceSelectionTests {
     @Test("A record's target is resolved, and its addresses precede the name's own")
     mutating func target() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .both)
-        let httpsRecords = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge), life: 50)
+        let httpsRecords = Self.bindings(Record(priority: 1, target: Self.edge), life: 50)
         let first = Self.answer(Self.found(1), httpsRecords: httpsRecords)
         #expect(
             selection.received(first, about: Self.host, using: &generator)
@@ -109,7 +110,7 @@ struct ServiceSelectionTests {
     @Test("A target that the name's CNAME leads to is not resolved again, per family")
     mutating func canonicalName() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .both)
-        let httpsRecords = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
+        let httpsRecords = Self.bindings(Record(priority: 1, target: Self.edge))
         let v4 = Self.found(1, canonicalName: Self.edge)
         let actions = selection.received(
             Self.answer(v4, .noData(timeToLive: nil), httpsRecords: httpsRecords),
@@ -138,13 +139,7 @@ struct ServiceSelectionTests {
         expected: [HTTPDNSAddress]
     ) {
         var selection = HTTPSRecordSelection(host: Self.host, families: .both)
-        let binding = HTTPDNSProviderAnswer.HTTPSRecord(
-            priority: 1,
-            target: Self.edge,
-            port: 444,
-            v4Hints: [Self.v4(8)],
-            v6Hints: [Self.v6(9)]
-        )
+        let binding = Record(priority: 1, target: Self.edge, port: 444, v4Hints: [Self.v4(8)], v6Hints: [Self.v6(9)])
         let own = Self.answer(.noData(timeToLive: nil), .noData(timeToLive: nil), httpsRecords: Self.bindings(binding))
         _ = selection.received(own, about: Self.host, using: &generator)
         let last = selection.received(Self.answer(v4, v6), about: Self.edge, using: &generator)
@@ -159,12 +154,7 @@ struct ServiceSelectionTests {
     @Test("Hints of a family that was not asked for are not used")
     mutating func foreignHints() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
-        let binding = HTTPDNSProviderAnswer.HTTPSRecord(
-            priority: 1,
-            target: Self.edge,
-            v4Hints: [Self.v6(1), Self.v4(8)],
-            v6Hints: [Self.v6(9)]
-        )
+        let binding = Record(priority: 1, target: Self.edge, v4Hints: [Self.v6(1), Self.v4(8)], v6Hints: [Self.v6(9)])
         let own = Self.answer(.noData(timeToLive: nil), httpsRecords: Self.bindings(binding))
         _ = selection.received(own, about: Self.host, using: &generator)
         let last = selection.failed(Self.error, about: Self.edge)
@@ -178,9 +168,9 @@ struct ServiceSelectionTests {
     mutating func priorities() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let httpsRecords = Self.bindings(
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 9, target: Self.edge, applicationProtocols: ["h2"]),
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.pool, applicationProtocols: ["h3"]),
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, applicationProtocols: ["h3", "http/1.1"], port: 444)
+            Record(priority: 9, target: Self.edge, applicationProtocols: ["h2"]),
+            Record(priority: 1, target: Self.pool, applicationProtocols: ["h3"]),
+            Record(priority: 2, applicationProtocols: ["h3", "http/1.1"], port: 444)
         )
         let actions = selection.received(
             Self.answer(Self.found(1), httpsRecords: httpsRecords),
@@ -202,10 +192,10 @@ struct ServiceSelectionTests {
         for _ in 0..<64 {
             var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
             let httpsRecords = Self.bindings(
-                HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 4),
-                HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 1),
-                HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 2),
-                HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 3)
+                Record(priority: 2, port: 4),
+                Record(priority: 1, port: 1),
+                Record(priority: 1, port: 2),
+                Record(priority: 1, port: 3)
             )
             let answer = Self.answer(Self.found(1), httpsRecords: httpsRecords)
             let ports = Self.endpoints(selection.received(answer, about: Self.host, using: &generator))?.map(\.port)
@@ -221,7 +211,7 @@ struct ServiceSelectionTests {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let names = try (0..<6).map { try HTTPDNSName("n\($0 % 5).test") }
         let records = names.enumerated().map {
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: UInt16($0.offset + 1), target: $0.element)
+            Record(priority: UInt16($0.offset + 1), target: $0.element)
         }
         let actions = selection.received(
             Self.answer(Self.found(1), httpsRecords: .bindings(records, timeToLive: .seconds(60))),
@@ -264,9 +254,9 @@ struct ServiceSelectionTests {
         let first = Self.answer(Self.found(1), httpsRecords: .alias(Self.edge, timeToLive: .seconds(60)))
         _ = selection.received(first, about: Self.host, using: &generator)
         let httpsRecords = Self.bindings(
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.pool, port: 444),
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 445),
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 3, target: Self.host, port: 446)
+            Record(priority: 1, target: Self.pool, port: 444),
+            Record(priority: 2, port: 445),
+            Record(priority: 3, target: Self.host, port: 446)
         )
         let actions = selection.received(
             Self.answer(Self.found(2), httpsRecords: httpsRecords),
@@ -351,7 +341,7 @@ struct ServiceSelectionTests {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         #expect(selection.received(Self.answer(Self.found(9)), about: Self.edge, using: &generator).isEmpty)
         #expect(selection.expired().isEmpty)
-        let httpsRecords = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
+        let httpsRecords = Self.bindings(Record(priority: 1, target: Self.edge))
         _ = selection.received(
             Self.answer(Self.found(1), httpsRecords: httpsRecords),
             about: Self.host,
@@ -368,8 +358,8 @@ struct ServiceSelectionTests {
     mutating func expired() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let httpsRecords = Self.bindings(
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge, v4Hints: [Self.v4(8)]),
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, target: Self.pool)
+            Record(priority: 1, target: Self.edge, v4Hints: [Self.v4(8)]),
+            Record(priority: 2, target: Self.pool)
         )
         _ = selection.received(
             Self.answer(Self.found(1), httpsRecords: httpsRecords),
@@ -400,10 +390,7 @@ struct ServiceSelectionTests {
     mutating func bounds() {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         let many = (0..<12).map { Self.v4($0) }
-        let httpsRecords = Self.bindings(
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 444),
-            HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 445)
-        )
+        let httpsRecords = Self.bindings(Record(priority: 1, port: 444), Record(priority: 2, port: 445))
         let own = Self.answer(
             .addresses(many, timeToLive: .seconds(60), canonicalName: nil),
             httpsRecords: httpsRecords

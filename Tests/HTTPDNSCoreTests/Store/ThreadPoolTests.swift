@@ -3,7 +3,6 @@
 
 import Dispatch
 import Glibc
-import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore

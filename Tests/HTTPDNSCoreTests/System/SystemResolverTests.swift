@@ -3,7 +3,6 @@
 
 import Dispatch
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
@@ -151,57 +150,6 @@ struct SystemResolverTests {
         #expect(await second == .overloaded)
         gate.open()
         #expect(try await first == [loopback2])
-    }
-
-    @Test("While lookups wait, threads are added up to the maximum")
-    func growth() async throws {
-        let gate = ThreadGate()
-        let resolver = resolver(threads: 2, growingTo: 5) { _, _ in
-            gate.wait()
-            return .success([loopback2])
-        }
-        let host = self.host
-        let tasks = (0..<9).map { _ in
-            Task { try await resolver.resolve(host, families: .both, timeLimit: .seconds(60)) }
-        }
-        await gate.waiting(2)
-        while resolver.queuedLookUps < 7, !Task.isCancelled { await Task.yield() }
-        #expect(gate.count == 2, "no lookup has waited yet")
-        // The clock moves only here; the task that watches the queue may not sleep yet.
-        while gate.count < 5 {
-            time.advance(by: SystemResolver.growthDelay)
-            for _ in 0..<100 { await Task.yield() }
-        }
-        #expect(resolver.threads.active == 5)
-        gate.open()
-        for task in tasks { #expect(try await task.value == [loopback2]) }
-        while resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
-    }
-
-    /// However many lookups are given up.
-    @Test("No more threads hang than workers and abandoned threads are allowed")
-    func boundedThreads() async throws {
-        let gate = ThreadGate()
-        let resolver = resolver(threads: 2, abandoned: 3) { _, _ in
-            gate.wait()
-            return .success([loopback2])
-        }
-        let host = self.host
-        // Every round leaves all that runs behind; after five of them no thread can be left to give.
-        for _ in 0..<5 {
-            let tasks = (0..<8).map { _ in Task { await code(resolver, host) } }
-            while resolver.threads.active < 2 || gate.count < resolver.threads.active + resolver.threads.abandoned {
-                await Task.yield()
-            }
-            for task in tasks { task.cancel() }
-            for task in tasks { #expect(await task.value == .canceled) }
-            #expect(gate.count <= 5)
-        }
-        #expect(gate.count == 5)
-        #expect(resolver.threads.abandoned == 3)
-        gate.open()
-        while resolver.threads.active + resolver.threads.abandoned > 0, !Task.isCancelled { await Task.yield() }
-        #expect(try await resolver.resolve(host, families: .both, timeLimit: .seconds(1)) == [loopback2])
     }
 
     @Test("Without a thread from the system a lookup throws overloaded")
