@@ -4,7 +4,6 @@
 #if Metrics
 import HTTPDNSCore
 import HTTPDNSMetrics
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import MetricsTestKit
 import Testing

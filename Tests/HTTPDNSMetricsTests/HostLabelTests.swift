@@ -3,8 +3,6 @@
 
 #if Metrics
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

@@ -4,8 +4,6 @@
 #if Metrics && LocalProvider && YAML
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import HTTPDNSTesting
 import PrometheusExample
@@ -186,9 +184,7 @@ private struct Traffic: Sendable {
         await call(HTTPDNSClient.Request(url: fields))
         for name in ["nobody", "broken"] { await call(HTTPDNSClient.Request(url: "http://\(name).wild.test/")) }
         await call(HTTPDNSClient.Request(url: "http://short.test/"))
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 { group.addTask { await call(HTTPDNSClient.Request(url: "\(origin)/stall/0.02")) } }
-        }
+        try await concurrently(4) { _ in await call(HTTPDNSClient.Request(url: "\(origin)/stall/0.02")) }
     }
 
     private func call(_ request: HTTPDNSClient.Request) async {

@@ -3,8 +3,6 @@
 
 #if Metrics
 import HTTPDNS
-import HTTPDNSCore
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -23,12 +21,8 @@ struct RequestMetricsOverTheWireTests {
         let mark = rig.accessLogMark()
         let origin = "http://\(host):\(rig.httpPort)"
         let targets = ["/health", "/empty", "/status/404", "/status/503", "/redirect/307?to=\(origin)/health"]
-        await withTaskGroup(of: Void.self) { group in
-            for caller in 0..<4 {
-                group.addTask {
-                    for number in 0..<100 { await measured.get(origin + targets[(number + caller) % targets.count]) }
-                }
-            }
+        try await concurrently(4) { caller in
+            for number in 0..<100 { await measured.get(origin + targets[(number + caller) % targets.count]) }
         }
         for number in 1...20 {
             let body = HTTPDNSClient.Request.Body.bytes(Array(repeating: 7, count: number * 100))

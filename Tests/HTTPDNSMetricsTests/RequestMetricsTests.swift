@@ -2,10 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if Metrics
-import HTTPDNSCore
-import HTTPDNSPrimitives
+import ClientRig
 import HTTPDNSTesting
-import HTTPTypes
 import Logging
 import MetricsTestKit
 import ServerRig
@@ -229,7 +227,12 @@ struct RequestMetricsTests {
     func unsent() async throws {
         let asked = Gate()
         let measured = try await MeasuredClient(["one.test": "127.0.0.1:9"]) {
-            $0.networkInterceptors = [Endless(asked: asked)]
+            $0.networkInterceptors = [
+                Around.before { _ in
+                    asked.open()
+                    try await Task.sleep(for: .seconds(600))
+                }
+            ]
         }
         let call = Task { await measured.get("http://one.test/") }
         await asked.passage()
@@ -238,21 +241,6 @@ struct RequestMetricsTests {
         #expect(measured.counts(Self.duration).isEmpty)
         #expect(measured.counts("httpdns.call.duration") == ["canceled": 1])
         try await measured.end()
-    }
-
-    /// An interceptor that waits until its call is canceled.
-    private struct Endless: HTTPDNSClient.Interceptor {
-        let asked: Gate
-
-        func intercept(
-            _ request: HTTPDNSClient.Request,
-            context: HTTPDNSClient.InterceptionContext,
-            next: Next
-        ) async throws -> HTTPDNSClient.Response {
-            asked.open()
-            try await Task.sleep(for: .seconds(600))
-            return try await next(request, context)
-        }
     }
 
     /// The floor is the time for which the server held the first request, and the ceiling ten times as much.

@@ -3,7 +3,6 @@
 
 #if Metrics
 import HTTPDNS
-import HTTPDNSCore
 import MetricsTestKit
 import ServerRig
 import Testing

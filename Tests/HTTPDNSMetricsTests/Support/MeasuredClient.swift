@@ -3,9 +3,7 @@
 
 #if Metrics
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSMetrics
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import MetricsTestKit
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ClientRig
 import HTTPDNS
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -212,28 +211,13 @@ struct BodyCaptureTests {
         try await client.shutdown()
     }
 
-    /// An interceptor that replaces bodies.
-    private struct Replacing: HTTPDNSClient.Interceptor {
-        let body: HTTPDNSClient.Request.Body
-
-        func intercept(
-            _ request: HTTPDNSClient.Request,
-            context: HTTPDNSClient.InterceptionContext,
-            next: Next
-        ) async throws -> HTTPDNSClient.Response {
-            var request = request
-            request.body = body
-            return try await next(request, context)
-        }
-    }
-
     @Test("A HAR entry has the body that was sent, where an interceptor has changed it", arguments: [0, 1, 2])
     func changed(kind: Int) async throws {
         let bodies: [HTTPDNSClient.Request.Body] = [.text("changed"), .none, .stream(Chunks([[1]]))]
         let server = try RawServer(.serve(""))
         let settings = Monitor.Settings.with { $0.requestBodyLimit = .kibibytes(1) }
         let monitored = try await MonitoredClient(["one.test": server.port], settings) { configuration in
-            configuration.networkInterceptors = [Replacing(body: bodies[kind])]
+            configuration.networkInterceptors = [Around.before { [body = bodies[kind]] in $0.body = body }]
         }
         var request = HTTPDNSClient.Request(method: .post, url: "http://one.test/", body: .text("original"))
         request.changeOptions { $0.timeouts.total = .seconds(60) }

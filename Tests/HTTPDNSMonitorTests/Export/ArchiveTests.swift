@@ -3,9 +3,7 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ClientRig
 import HTTPDNS
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -53,9 +52,7 @@ struct MonitorTests {
         var configuration = HTTPDNSClient.Configuration()
         configuration.use(stubs)
         configuration.responseCache = .memory()
-        configuration.applicationInterceptors = [
-            Passing { passed.write($0.url) }
-        ]
+        configuration.applicationInterceptors = [Around.before { passed.write($0.url) }]
         let client = try await HTTPDNSClient(configuration: configuration)
         // The response is stored before the others begin.
         _ = try await client.get("http://one.test/a").body.collect(upTo: .kibibytes(1))
@@ -324,21 +321,5 @@ struct MonitorTests {
         #expect(try #require(monitored.monitor.records.first).timelines[0][.race] == race)
         try await monitored.client.shutdown()
         withExtendedLifetime(hole) {}
-    }
-}
-
-/// An interceptor that reports each request.
-struct Passing: HTTPDNSClient.Interceptor {
-    let report: @Sendable (HTTPDNSClient.Request) -> Void
-
-    init(_ report: @escaping @Sendable (HTTPDNSClient.Request) -> Void) { self.report = report }
-
-    func intercept(
-        _ request: HTTPDNSClient.Request,
-        context: HTTPDNSClient.InterceptionContext,
-        next: Next
-    ) async throws -> HTTPDNSClient.Response {
-        report(request)
-        return try await next(request, context)
     }
 }

@@ -3,7 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSMonitor
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing

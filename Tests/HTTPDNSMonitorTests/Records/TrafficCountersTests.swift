@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ClientRig
 import HTTPDNSMonitor
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import ServerRig
 import Testing
@@ -157,26 +157,13 @@ struct MonitorOverTheWireTests {
         try await monitored.client.shutdown()
     }
 
-    /// Moves all requests to another host.
-    private struct Moving: HTTPDNSClient.Interceptor {
-        func intercept(
-            _ request: HTTPDNSClient.Request,
-            context: HTTPDNSClient.InterceptionContext,
-            next: Next
-        ) async throws -> HTTPDNSClient.Response {
-            var request = request
-            request.url = "http://shared.test/a"
-            return try await next(request, context)
-        }
-    }
-
     @Test("A shared response has the request of its hop, and the fields of the response")
     func sharedFields() async throws {
         let gate = Gate()
         let server = try RawServer(.repeatForever([.readHead, .wait(gate), .respond("b", fields: "Server: s\r\n")]))
         let monitored = try await MonitoredClient(["shared.test": server.port]) {
             $0.mergesIdenticalReads = true
-            $0.applicationInterceptors = [Moving()]
+            $0.applicationInterceptors = [Around.before { $0.url = "http://shared.test/a" }]
         }
         let calls = (0..<2).map { _ in Task { await monitored.get("http://caller.test/") } }
         while monitored.client.pipeline.reads.waiterCount < calls.count - 1 { await Task.yield() }

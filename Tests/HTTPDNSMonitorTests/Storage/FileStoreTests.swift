@@ -3,7 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Logging
 import ServerRig

@@ -3,8 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSMonitor
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 
 typealias Monitor = HTTPDNSTrafficMonitor

@@ -3,8 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -357,8 +355,8 @@ struct RecordingTests {
             var nextToken = ""
         }
         func get(_ client: HTTPDNSClient, _ secret: String) async throws -> HTTPDNSClient.Response {
-            let fields: HTTPFields = try [
-                #require(.init("X-Api-Key")): secret, #require(.init("X-Any")): "Bearer \(secret)",
+            let fields: HTTPFields = [
+                try #require(.init("X-Api-Key")): secret, try #require(.init("X-Any")): "Bearer \(secret)",
             ]
             let url = "https://shop.test/token=\(secret)/a?access_token=\(secret)&b=c"
             let body = try HTTPDNSClient.Request.Body.json(["client_secret": secret])
@@ -421,7 +419,7 @@ struct RecordingTests {
 
     @Test("A request with a body that is not recorded is refused with its URL and its secrets replaced")
     func otherBody() async throws {
-        try await run(.record, server: { _ in .text("x") }) { client in
+        _ = try await run(.record, server: { _ in .text("x") }) { client in
             try await client.post("https://shop.test/?token=canary&a=b", body: .text("one")).wholeText()
         }
         try await run(.playBack) { client in

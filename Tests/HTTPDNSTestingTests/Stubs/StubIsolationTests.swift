@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -132,7 +130,7 @@ struct StubIsolationTests {
                     }
                 }
                 #expect(try await first.text(url) == "one")
-                #expect(await stubError { try await second.text(url) }?.code == .unmatchedRequest)
+                #expect(await clientError { try await second.text(url) }?.code == .unmatchedRequest)
             }
         }
     }

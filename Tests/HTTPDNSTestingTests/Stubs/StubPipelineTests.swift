@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -133,15 +131,9 @@ struct StubPipelineTests {
 
     @Test("Interceptors and credentials are in force, and stubs answer each hop inside them")
     func interceptors() async throws {
-        struct Noting: HTTPDNSClient.Interceptor {
-            let name: String
-            let journal: Journal<String>
-
-            func intercept(
-                _ request: HTTPDNSClient.Request,
-                context: HTTPDNSClient.InterceptionContext,
-                next: Next
-            ) async throws -> HTTPDNSClient.Response {
+        let journal = Journal<String>()
+        func noting(_ name: String) -> Around {
+            Around { request, context, next in
                 var request = request
                 if name == "network" { request.headerFields[.userAgent] = "hop \(context.hop)" }
                 let response = try await next(request, context)
@@ -149,15 +141,14 @@ struct StubPipelineTests {
                 return response
             }
         }
-        let journal = Journal<String>()
         let stubs = HTTPDNSStubs()
         stubs.on(.get, first).respond(.reply("", .unauthorized, [.wwwAuthenticate: #"Basic realm="x""#]), times: 1)
             .then(.reply("", .found, [.location: second]))
         stubs.on(.get, second).respond(.reply("", .ok))
         let origin = try #require(HTTPDNSClient.Origin(first))
         try await withStubs(stubs) {
-            $0.applicationInterceptors = [Noting(name: "application", journal: journal)]
-            $0.networkInterceptors = [Noting(name: "network", journal: journal)]
+            $0.applicationInterceptors = [noting("application")]
+            $0.networkInterceptors = [noting("network")]
             $0.credentials = [origin: .basic(user: "user", password: HTTPDNSSecret { "word" })]
         } _: { client async throws in
             #expect(try await client.get(first).status == .ok)
@@ -220,7 +211,7 @@ struct StubPipelineTests {
             let raw = try await client.get(first) { $0.decodesBody = false }
             #expect(try await raw.body.collect(upTo: .kibibytes(1)) == coded)
 
-            let error = await stubError { try await client.text(second) }
+            let error = await clientError { try await client.text(second) }
             #expect(error?.code == .decodingFailed && error?.phase == .body, "\(error as Any)")
         }
     }
@@ -241,21 +232,15 @@ struct StubPipelineTests {
 
     @Test("A redirect hook and an interceptor are called without a client")
     func hooksAlone() async throws {
-        struct SameHost: HTTPDNSClient.Interceptor {
-            func intercept(
-                _ request: HTTPDNSClient.Request,
-                context: HTTPDNSClient.InterceptionContext,
-                next: Next
-            ) async throws -> HTTPDNSClient.Response {
-                var request = request
-                if !context.isCrossOrigin { request.headerFields[.authorization] = "Bearer x" }
-                return try await next(request, context)
-            }
+        let sameHost = Around { request, context, next in
+            var request = request
+            if !context.isCrossOrigin { request.headerFields[.authorization] = "Bearer x" }
+            return try await next(request, context)
         }
         for (url, isSent) in [(second, true), ("https://two.test/", false)] {
             let context = HTTPDNSClient.InterceptionContext(requestURL: url, initialURL: first, hop: 1)
             let request = HTTPDNSClient.Request(url: url)
-            let response = try await SameHost().intercept(request, context: context) { request, context in
+            let response = try await sameHost.intercept(request, context: context) { request, context in
                 let status: HTTPResponse.Status = request.headerFields.contains(.authorization) ? .ok : .unauthorized
                 #expect(context.hop == 1)
                 return HTTPDNSClient.Response(head: HTTPResponse(status: status), body: .bytes([]))

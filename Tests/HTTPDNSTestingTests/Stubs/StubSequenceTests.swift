@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -28,21 +26,6 @@ struct StubSequenceTests {
         }
     }
 
-    @Test("A value is answered as JSON, and one that cannot be encoded is refused")
-    func json() async throws {
-        let stubs = HTTPDNSStubs()
-        try stubs.on(.get, url).respond(json: ["lamp"], times: 1).respond(json: ["chair"], status: .accepted)
-        #expect(throws: HTTPDNSStubs.AnswerError.self) { try stubs.on(.get, url).respond(json: Double.nan) }
-        try await withStubs(stubs) { client in
-            let first = try await client.get(url)
-            #expect(first.headerFields[.contentType] == "application/json")
-            #expect(try await first.body.decode([String].self) == ["lamp"])
-            let second = try await client.get(url)
-            #expect(second.status == .accepted)
-            #expect(try await second.body.decode([String].self) == ["chair"])
-        }
-    }
-
     @Test("A stub whose answers are used up leaves requests to older stubs")
     func ends() async throws {
         let stubs = HTTPDNSStubs()
@@ -50,7 +33,7 @@ struct StubSequenceTests {
         stubs.on(.get, url, named: "new").respond(.status(.ok), times: 2)
         try await withStubs(stubs) { client async throws in
             #expect(try await statuses(client, 3) == [200, 200, 404])
-            let error = await stubError { try await client.get(url) }
+            let error = await clientError { try await client.get(url) }
             #expect(error?.message.contains("new (its answers were used up by 2 requests)") == true, "\(error as Any)")
             #expect(error?.message.contains("old (its answers were used up by 1 requests)") == true)
         }
@@ -88,7 +71,7 @@ struct StubSequenceTests {
             $0.retries = .standard
             $0.retries.delay = .zero
         } _: { client async throws in
-            let error = await stubError { try await client.get(url) }
+            let error = await clientError { try await client.get(url) }
             #expect(error?.code == .unmatchedRequest && error?.retries == 0 && error?.requestMayHaveBeenSent == false)
             #expect(stubs.requests.count == 1)
         }
@@ -105,7 +88,7 @@ struct StubSequenceTests {
             }
             #expect(counts == [200: 150, 202: 50])
             try stubs.verify()
-            #expect(await stubError { try await client.get(url) }?.code == .unmatchedRequest)
+            #expect(await clientError { try await client.get(url) }?.code == .unmatchedRequest)
         }
     }
 

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -55,7 +53,7 @@ struct StubTests {
             #expect(try await client.text(url) == "old")
             stubs.removeAll()
             #expect(stubs.all.isEmpty && stubs.requests.count == 2)
-            let error = await stubError { try await client.text(url) }
+            let error = await clientError { try await client.text(url) }
             #expect(error?.code == .unmatchedRequest && error?.message.hasSuffix("there are no stubs") == true)
             stubs.reset()
             #expect(stubs.requests.isEmpty)
@@ -91,7 +89,7 @@ struct StubTests {
             }
         )
         try await withStubs(stubs) { client async throws in
-            async let call = stubError { try await client.get(url) }
+            async let call = clientError { try await client.get(url) }
             await asked.passage()
             stub.remove()
             goOn.open()
@@ -129,7 +127,7 @@ struct StubTests {
         let stubs = HTTPDNSStubs()
         stubs.on(.get, "api.shop.test/v1 items").respond(.reply())
         try await withStubs(stubs) { client async throws in
-            let error = await stubError { try await client.get(url) }
+            let error = await clientError { try await client.get(url) }
             #expect(error?.code == .invalidURL && error?.message.contains("api.shop.test/v1 items") == true)
         }
     }
@@ -146,7 +144,7 @@ struct StubTests {
             $0.processInterceptors = process
         } _: { client async throws in
             #expect(try await client.text(url) == "one")
-            let error = await stubError { try await client.get("https://other.test/") }
+            let error = await clientError { try await client.get("https://other.test/") }
             #expect(error?.code == .unmatchedRequest)
             #expect(try await client.text("http://127.0.0.1:\(server.port)/") == "real")
             #expect(stubs.requests.map(\.outcome) == [.answered, .failed, .sent])

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+// For all files of the module.
+@_exported public import ClientRig
 import HTTPDNS
-import HTTPTypes
 
 @testable import HTTPDNSTesting
 
@@ -58,15 +59,5 @@ extension HTTPDNSClient {
     /// The body of the response to a GET, as text.
     func text(_ url: String) async throws -> String {
         String(decoding: try await get(url).body.collect(upTo: .mebibytes(1)), as: UTF8.self)
-    }
-}
-
-/// The client's error that `body` throws; nil when it throws none or another.
-func stubError(_ body: () async throws -> some Any) async -> HTTPDNSClientError? {
-    do {
-        _ = try await body()
-        return nil
-    } catch {
-        return error as? HTTPDNSClientError
     }
 }

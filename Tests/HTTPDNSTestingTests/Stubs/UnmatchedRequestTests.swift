@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 import Logging
 import ServerRig
 import Testing
@@ -33,11 +31,11 @@ struct UnmatchedRequestTests {
     func fail() async throws {
         let stubs = HTTPDNSStubs()
         try await withServer(stubs) { client, server async throws in
-            let error = await stubError { try await client.get("http://real.test/") }
+            let error = await clientError { try await client.get("http://real.test/") }
             #expect(error?.code == .unmatchedRequest && error?.phase == .interceptor && error?.host == "real.test")
             #expect(error?.interceptors == ["HTTPDNSStubs"] && error?.requestMayHaveBeenSent == false)
             for url in ["http://127.0.0.1:\(server.port)/", "http://localhost:\(server.port)/"] {
-                #expect(await stubError { try await client.get(url) }?.code == .unmatchedRequest)
+                #expect(await clientError { try await client.get(url) }?.code == .unmatchedRequest)
             }
             #expect(server.connections.isEmpty && client.connectionPools.isEmpty)
             #expect(stubs.requests.map(\.outcome) == [.failed, .failed, .failed])
@@ -56,7 +54,7 @@ struct UnmatchedRequestTests {
         stubs.on(.delete, "https://other.test/", named: "far").respond(.reply())
         stubs.on(.put, path: "/v2", where: .header(.accept) && .host("x.test"), named: "farthest").respond(.reply())
         try await withStubs(stubs) { client async throws in
-            let post = await stubError {
+            let post = await clientError {
                 try await client.post("https://api.shop.test/v1/charge?key=secret", body: .json(["amount": 99]))
             }
             #expect(
@@ -69,7 +67,7 @@ struct UnmatchedRequestTests {
                     """
             )
             #expect(post?.description.contains("add a stub") == true)
-            let get = await stubError { try await client.get("https://api.shop.test/v1/items?page=1") }
+            let get = await clientError { try await client.get("https://api.shop.test/v1/items?page=1") }
             #expect(
                 get?.message.contains(#"closest: GET https://api.shop.test/v1/items?page=2 (not query "page=2");"#)
                     == true
@@ -121,7 +119,7 @@ struct UnmatchedRequestTests {
         )
         try await withServer(stubs) { client, server async throws in
             #expect(try await client.text("http://real.test/x") == "GET http://real.test/x")
-            let error = await stubError { try await client.delete("http://real.test/x") }
+            let error = await clientError { try await client.delete("http://real.test/x") }
             #expect(error?.code == .interceptorFailed && error?.underlying is Refused)
             #expect(server.connections.isEmpty && stubs.requests.map(\.outcome) == [.custom, .custom])
         }
@@ -134,7 +132,7 @@ struct UnmatchedRequestTests {
         try await withServer(stubs) { client, server async throws in
             #expect(try await client.text("http://real.test/stub") == "stub")
             #expect(try await client.text("http://real.test/") == "real")
-            let error = await stubError { try await client.get("http://other.test/") }
+            let error = await clientError { try await client.get("http://other.test/") }
             #expect(error?.message.hasSuffix("allowed hosts: REAL.test") == true)
             #expect(stubs.requests.map(\.outcome) == [.answered, .sent, .failed])
             let connections = try await server.awaitConnections { !$0.isEmpty }
@@ -161,7 +159,7 @@ struct UnmatchedRequestTests {
                 ("https://one.test/", [.contentLength: "5"], HTTPDNSClientError.Code.invalidRequest),
                 ("https://one.test:99999/", [:], .invalidURL), ("ftp://one.test/", [:], .invalidURL),
             ] as [(String, HTTPFields, HTTPDNSClientError.Code)] {
-                let error = await stubError { try await client.get(url, headerFields: fields) }
+                let error = await clientError { try await client.get(url, headerFields: fields) }
                 #expect(error?.code == code, "\(url): \(error as Any)")
             }
             #expect(stubs.requests.isEmpty)
