@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 
 @testable import HTTPDNSCurl
 @testable import HTTPDNSResponseCache
@@ -45,7 +43,7 @@ struct CacheSuiteRun {
         let current = Lock(0)
         let stored = Lock<[String: Stored]>([:])
         let sent = Lock<HTTPFields>([:])
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             let step = steps[current.withLock { $0 }]
             if step.isClosed { throw TransferFailureSample.closed }
             for head in step.interimResponses { request.interim?.add(ResponseHead(head)) }

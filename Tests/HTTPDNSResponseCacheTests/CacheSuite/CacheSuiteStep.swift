@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPTypes
 
 /// One request of a case: what the client sends, what the server answers, and what both receive.
 ///

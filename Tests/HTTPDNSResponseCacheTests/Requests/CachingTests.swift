@@ -4,10 +4,8 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -17,7 +15,7 @@ struct CachingTests {
 
     @Test("A fresh response answers without a request, with its age")
     func hit() async throws {
-        let client = try await CachedClient(ScriptedOrigin([Scripted("one", Self.maxAge), Scripted("two")]))
+        let client = try await CachedClient(ScriptedWire([Scripted("one", Self.maxAge), Scripted("two")]))
         let first = try await client.get()
         client.time.move(seconds: 7)
         let second = try await client.get()
@@ -32,7 +30,7 @@ struct CachingTests {
 
     @Test("A hit has the events of a hop without a server, and one terminal event")
     func events() async throws {
-        let client = try await CachedClient(ScriptedOrigin([Scripted("one", Self.maxAge)]))
+        let client = try await CachedClient(ScriptedWire([Scripted("one", Self.maxAge)]))
         _ = try await client.get()
         let (events, continuation) = AsyncStream.makeStream(of: HTTPDNSClient.RequestEvent.self)
         let recording = client.client.recordCalls { _ in }
@@ -53,7 +51,7 @@ struct CachingTests {
     @Test("A hit has the stored fields, and a newer response replaces the stored one")
     func replacing() async throws {
         let types = ["text/html; charset=iso-8859-1", "text/plain"]
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             Scripted("v\(number)", ["cache-control": "max-age=60", "content-type": types[number]]).answer(to: request)
         }
         let client = try await CachedClient(origin)
@@ -67,7 +65,7 @@ struct CachingTests {
 
     @Test("A stale response is validated with both validators, and its fields are updated")
     func validation() async throws {
-        let origin = ScriptedOrigin([
+        let origin = ScriptedWire([
             Scripted(
                 "one",
                 [
@@ -94,7 +92,7 @@ struct CachingTests {
 
     @Test("A response with another entity tag in its 304 is fetched again")
     func otherTag() async throws {
-        let origin = ScriptedOrigin([
+        let origin = ScriptedWire([
             Scripted("one", ["cache-control": "no-cache", "etag": "\"1\""]),
             Scripted("", status: .notModified, ["etag": "\"2\""]),
             Scripted("two", ["etag": "\"2\""]),
@@ -106,7 +104,7 @@ struct CachingTests {
 
     @Test("A mapping that moves the host loses no response, nor does the kill switch")
     func mappingChange() async throws {
-        let client = try await CachedClient(ScriptedOrigin([Scripted("one", Self.maxAge)]))
+        let client = try await CachedClient(ScriptedWire([Scripted("one", Self.maxAge)]))
         _ = try await client.get()
         try client.client.mappings.apply { $0["one.test"] = .addresses(["203.0.113.99"]) }
         #expect(try await client.get().source == .hit)
@@ -119,7 +117,7 @@ struct CachingTests {
 
     @Test("Each variant has a response of its own")
     func vary() async throws {
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             let language = request.headerFields[.acceptLanguage] ?? "none"
             return Scripted("\(language) \(number)", ["cache-control": "max-age=60", "vary": "Accept-Language"])
                 .answer(to: request)
@@ -136,7 +134,7 @@ struct CachingTests {
     @Test("A HEAD request and ranges are answered from a whole response")
     func headAndRanges() async throws {
         let client = try await CachedClient(
-            ScriptedOrigin([Scripted("0123456789", ["cache-control": "max-age=60", "content-length": "10"])])
+            ScriptedWire([Scripted("0123456789", ["cache-control": "max-age=60", "content-length": "10"])])
         )
         _ = try await client.get()
         let head = try await client.get(method: .head)
@@ -150,7 +148,7 @@ struct CachingTests {
 
     @Test("A partial or truncated response is never stored")
     func partial() async throws {
-        let origin = ScriptedOrigin([
+        let origin = ScriptedWire([
             Scripted("01", status: .partialContent, ["cache-control": "max-age=60", "content-range": "bytes 0-1/10"]),
             Scripted("cut", Self.maxAge, failure: TransferFailureSample.lost),
             Scripted("whole", Self.maxAge),
@@ -167,7 +165,7 @@ struct CachingTests {
         arguments: [HTTPRequest.Method.post, .put, .delete, .patch]
     )
     func invalidation(_ method: HTTPRequest.Method) async throws {
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             if request.method == .get { return Scripted("x", Self.maxAge).answer(to: request) }
             let fields = ["location": "/other", "content-location": "http://two.test/page"]
             return Scripted("", status: .created, fields).answer(to: request)
@@ -183,7 +181,7 @@ struct CachingTests {
 
     @Test("An unsafe request that fails removes nothing")
     func failedInvalidation() async throws {
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             Scripted("x", status: request.method == .get ? .ok : .badRequest, Self.maxAge).answer(to: request)
         }
         let client = try await CachedClient(origin)
@@ -194,7 +192,7 @@ struct CachingTests {
 
     @Test("A redirect is stored by its own fields, and followed from the cache")
     func redirects() async throws {
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             request.url.target == "/page"
                 ? Scripted("", status: .movedPermanently, ["cache-control": "max-age=60", "location": "/new"])
                     .answer(to: request) : Scripted("new", Self.maxAge).answer(to: request)
@@ -207,7 +205,7 @@ struct CachingTests {
     /// The scope of the server that redirected is stored with its response.
     @Test("A stored redirect leads no further into a private network than a received one")
     func redirectScope() async throws {
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             Scripted("", status: .found, ["cache-control": "max-age=60", "location": "http://10.0.0.9/"])
                 .answer(to: request)
         }
@@ -221,7 +219,7 @@ struct CachingTests {
 
     @Test("A request for the public Internet gets no response from a private network")
     func reachableNetworks() async throws {
-        let client = try await CachedClient(ScriptedOrigin([Scripted("secret", Self.maxAge)]))
+        let client = try await CachedClient(ScriptedWire([Scripted("secret", Self.maxAge)]))
         let url = "http://inside.test/page"
         #expect(try await client.get(url).body == "secret")
         #expect(try await client.get(url).source == .hit)
@@ -236,7 +234,7 @@ struct CachingTests {
     @Test("Equivalent URLs share a response, and the hook can refuse to store")
     func hooks() async throws {
         let client = try await CachedClient(
-            ScriptedOrigin([Scripted("one", Self.maxAge), Scripted("two", Self.maxAge)])
+            ScriptedWire([Scripted("one", Self.maxAge), Scripted("two", Self.maxAge)])
         ) {
             $0.equivalentURL = { url in url.split(separator: "&session=").first.map(String.init) ?? url }
             $0.mayStore = { request, _ in !request.url.contains("secret") }
@@ -253,7 +251,7 @@ struct CachingTests {
 
     @Test("Responses are removed all, by URL and by predicate")
     func removal() async throws {
-        let client = try await CachedClient(ScriptedOrigin([Scripted("x", Self.maxAge)]))
+        let client = try await CachedClient(ScriptedWire([Scripted("x", Self.maxAge)]))
         let urls = ["http://one.test/a", "http://one.test/b", "http://two.test/c"]
         for url in urls { _ = try await client.get(url) }
         #expect(Set(await client.cache.storedResponses.map(\.url)) == Set(urls))
@@ -268,7 +266,7 @@ struct CachingTests {
     @Test("A request's own condition is answered from a fresh response")
     func ownCondition() async throws {
         let client = try await CachedClient(
-            ScriptedOrigin([Scripted("one", ["cache-control": "max-age=60", "etag": "\"1\""])])
+            ScriptedWire([Scripted("one", ["cache-control": "max-age=60", "etag": "\"1\""])])
         )
         _ = try await client.get()
         let same = try await client.get(fields: ["if-none-match": "W/\"1\""])
@@ -279,7 +277,7 @@ struct CachingTests {
 
     @Test("Counters agree with the sources of the responses")
     func counters() async throws {
-        let origin = ScriptedOrigin([
+        let origin = ScriptedWire([
             Scripted("one", ["cache-control": "max-age=60", "etag": "\"1\""]),
             Scripted("", status: .notModified, ["cache-control": "max-age=60"]),
             Scripted("", status: .serviceUnavailable),
@@ -308,7 +306,7 @@ struct CachingTests {
 
     private func isRefreshed(afterCallOf limit: Duration) async throws -> Bool {
         let (folder, isOver) = (try TemporaryFolder(), OneShot<Void>())
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             let fields = ["cache-control": "max-age=60, stale-while-revalidate=60", "etag": "\"1\""]
             guard request.headerFields.contains(.ifNoneMatch) else {
                 return Scripted("v\(number)", fields).answer(to: request)
@@ -340,9 +338,7 @@ struct CachingTests {
     @Test("A refresh in the background and a damaged file have counters of their own")
     func allCounters() async throws {
         let folder = try TemporaryFolder()
-        let origin = ScriptedOrigin { request, number in
-            Scripted("v\(number)", ["cache-control": "max-age=60, stale-while-revalidate=60"]).answer(to: request)
-        }
+        let origin = ScriptedWire.numbered(["cache-control": "max-age=60, stale-while-revalidate=60"])
         let client = try await CachedClient(origin, folder: folder.path("cache"))
         var sources: [HTTPDNSClient.CacheSource?] = [try await client.get().source]
         client.time.move(seconds: 70)

@@ -4,6 +4,7 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSPrimitives
+import HTTPDNSResponseCache
 import HTTPTypes
 import ServerRig
 import Testing

@@ -5,7 +5,6 @@ import Foundation
 import HTTPDNS
 import HTTPDNSCurl
 import HTTPDNSResponseCache
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -14,7 +13,7 @@ struct PipelineOrderTests {
     @Test("A response that varies by a default header field is for requests with its value")
     func defaultHeader() async throws {
         let name = try #require(HTTPField.Name("x-tenant"))
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             Scripted(request.headerFields[name] ?? "-", ["cache-control": "max-age=60", "vary": "X-Tenant"])
                 .answer(to: request)
         }
@@ -34,7 +33,7 @@ struct PipelineOrderTests {
         for (mode, expected) in [
             (HTTPDNSClient.ResponseCache.Mode.shared, ["miss a=1", "miss a=1"]), (.private, ["miss a=1", "hit a=1"]),
         ] {
-            let origin = ScriptedOrigin { request, _ in
+            let origin = ScriptedWire { request, _ in
                 Scripted(request.headerFields[.cookie] ?? "-", CachingTests.maxAge).answer(to: request)
             }
             let client = try await CachedClient(origin) {
@@ -55,7 +54,7 @@ struct PipelineOrderTests {
         let fields = ["cache-control": "max-age=60", "content-encoding": "deflate"]
         let folder = try TemporaryFolder()
         let client = try await CachedClient(
-            ScriptedOrigin([Scripted(chunks: [coded], fields)]),
+            ScriptedWire([Scripted(chunks: [coded], fields)]),
             folder: isFile ? folder.path("cache") : nil
         )
         for source in [HTTPDNSClient.CacheSource.miss, .hit] {

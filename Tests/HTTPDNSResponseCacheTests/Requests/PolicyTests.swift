@@ -3,10 +3,8 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -46,7 +44,7 @@ struct PolicyTests {
     func policies(_ row: Case) async throws {
         func newClient() async throws -> CachedClient {
             try await CachedClient(
-                ScriptedOrigin { request, number in
+                ScriptedWire { request, number in
                     Scripted("v\(number + 1)", ["cache-control": "max-age=60", "etag": "\"\(number)\""])
                         .answer(to: request)
                 }
@@ -65,7 +63,7 @@ struct PolicyTests {
 
     @Test("Without a stored response, only-if-cached and its policy answer 504")
     func onlyIfCached() async throws {
-        let client = try await CachedClient(ScriptedOrigin([Scripted("one", CachingTests.maxAge)]))
+        let client = try await CachedClient(ScriptedWire([Scripted("one", CachingTests.maxAge)]))
         #expect(try await client.get(fields: ["cache-control": "only-if-cached"]).status == 504)
         #expect(try await client.get { $0.cache.policy = .onlyStored }.status == 504)
         #expect(client.origin.count == 0)
@@ -79,7 +77,7 @@ struct PolicyTests {
         let time = TestTime()
         do {
             let client = try await CachedClient(
-                ScriptedOrigin([Scripted("x", CachingTests.maxAge)]),
+                ScriptedWire([Scripted("x", CachingTests.maxAge)]),
                 folder: folder.path("cache"),
                 time: time
             )
@@ -88,7 +86,7 @@ struct PolicyTests {
             #expect(client.cache.entryCount == 2)
             #expect(try await client.get("http://one.test/a").source == .hit)
         }
-        let again = try await CachedClient(ScriptedOrigin([Scripted("new")]), folder: folder.path("cache"), time: time)
+        let again = try await CachedClient(ScriptedWire([Scripted("new")]), folder: folder.path("cache"), time: time)
         #expect(await again.cache.storedResponses.map(\.url) == ["http://one.test/b"])
         #expect(texts([try await again.get("http://one.test/b")]) == ["hit x"])
     }
@@ -96,8 +94,8 @@ struct PolicyTests {
 
 @Suite("Failures, stale responses and the offline mode", .timeLimit(.minutes(10)))
 struct OfflineTests {
-    private static func unreachable(after count: Int, _ response: Scripted) -> ScriptedOrigin {
-        ScriptedOrigin { request, number in
+    private static func unreachable(after count: Int, _ response: Scripted) -> ScriptedWire {
+        ScriptedWire { request, number in
             guard number < count else { throw TransferFailureSample.refused }
             return response.answer(to: request)
         }
@@ -105,7 +103,7 @@ struct OfflineTests {
 
     @Test("Without a network, stored GET and HEAD responses are served, redirects included")
     func unreachable() async throws {
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             guard number < 3 else { throw TransferFailureSample.refused }
             return switch request.url.target {
             case "/page":
@@ -131,7 +129,7 @@ struct OfflineTests {
 
     @Test("The switch serves stored responses without a request, and fails all others")
     func byHand() async throws {
-        let client = try await CachedClient(ScriptedOrigin([Scripted("one", CachingTests.maxAge)]))
+        let client = try await CachedClient(ScriptedWire([Scripted("one", CachingTests.maxAge)]))
         _ = try await client.get()
         client.time.move(seconds: 100)
         client.cache.isOffline = true
@@ -165,7 +163,7 @@ struct OfflineTests {
 
     @Test("A failing server is replaced by a stale response within stale-if-error")
     func staleIfError() async throws {
-        let origin = ScriptedOrigin([
+        let origin = ScriptedWire([
             Scripted("one", ["cache-control": "max-age=60, stale-if-error=60"]), Scripted("down", status: .badGateway),
         ])
         let client = try await CachedClient(origin)
@@ -179,7 +177,7 @@ struct OfflineTests {
     @Test("A stale response is served while one request in the background renews it")
     func staleWhileRevalidate() async throws {
         let (gate, arrived) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             if number == 1 {
                 arrived.open()
                 await gate.passage()

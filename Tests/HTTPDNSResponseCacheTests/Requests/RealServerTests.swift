@@ -5,7 +5,6 @@ import Foundation
 import HTTPDNS
 import HTTPDNSResponseCache
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 

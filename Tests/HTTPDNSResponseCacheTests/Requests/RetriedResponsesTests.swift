@@ -3,9 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -13,7 +11,7 @@ import Testing
 struct RetriedResponsesTests {
     private static let long = [[UInt8]](repeating: [UInt8](repeating: 1, count: 5000), count: 4)
 
-    private static func client(_ origin: ScriptedOrigin, folder: String? = nil) async throws -> CachedClient {
+    private static func client(_ origin: ScriptedWire, folder: String? = nil) async throws -> CachedClient {
         try await CachedClient(origin, folder: folder) { _ in
         } client: {
             $0.retries = .standard
@@ -40,7 +38,7 @@ struct RetriedResponsesTests {
             Scripted("down", status: .serviceUnavailable, fields), Scripted("down", status: .badGateway),
             Scripted("up", fields),
         ]
-        let client = try await Self.client(ScriptedOrigin(responses), folder: isOnDisk ? folder.path("cache") : nil)
+        let client = try await Self.client(ScriptedWire(responses), folder: isOnDisk ? folder.path("cache") : nil)
         let response = try await client.client.get(CachedClient.url)
         #expect(response.status == .ok && response.cacheSource == .miss)
         #expect(response.exchanges.map(\.status) == [.serviceUnavailable, .badGateway, .ok])
@@ -54,7 +52,7 @@ struct RetriedResponsesTests {
     @Test("A stored error stays for later calls when its retries fail")
     func laterCalls() async throws {
         let stored = Scripted("stored", status: .serviceUnavailable, ["cache-control": "max-age=60"])
-        let client = try await Self.client(ScriptedOrigin([stored, Scripted("", status: .serviceUnavailable)]))
+        let client = try await Self.client(ScriptedWire([stored, Scripted("", status: .serviceUnavailable)]))
         let failed = try await client.get()
         #expect(failed.status == 503 && failed.source == .miss && failed.body.isEmpty)
         #expect(client.origin.count == 3)
@@ -67,7 +65,7 @@ struct RetriedResponsesTests {
     func ownBody(_ length: String?) async throws {
         var fields = ["cache-control": "max-age=60"]
         fields["content-length"] = length
-        let origin = ScriptedOrigin([Self.long(.serviceUnavailable, fields), Scripted("up")])
+        let origin = ScriptedWire([Self.long(.serviceUnavailable, fields), Scripted("up")])
         let client = try await Self.client(origin)
         #expect(try await client.get().body == "up")
         #expect(origin.count == 2)
@@ -76,7 +74,7 @@ struct RetriedResponsesTests {
     @Test("The body of a followed redirect keeps no other request waiting")
     func redirect() async throws {
         let (arrived, gate) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             guard request.url.target == "/page" else {
                 arrived.open()
                 await gate.passage()
@@ -98,7 +96,7 @@ struct RetriedResponsesTests {
 
     @Test("A body that is no longer read keeps no other request waiting")
     func abandoned() async throws {
-        let origin = ScriptedOrigin([Self.long(.ok, CachingTests.maxAge), Scripted("two", CachingTests.maxAge)])
+        let origin = ScriptedWire([Self.long(.ok, CachingTests.maxAge), Scripted("two", CachingTests.maxAge)])
         let client = try await CachedClient(origin)
         let response = try await client.client.get(CachedClient.url)
         for try await chunk in response.body {
@@ -115,7 +113,7 @@ struct RetriedResponsesTests {
     /// `fetch --raw` asks for it.
     @Test("A body with its chunk framing is neither stored nor taken from the cache")
     func framing() async throws {
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             Scripted(request.keepsChunks ? "3\r\none\r\n0\r\n\r\n" : "one", CachingTests.maxAge).answer(to: request)
         }
         let client = try await CachedClient(origin)
@@ -142,7 +140,7 @@ struct RetriedResponsesTests {
         let folder = try TemporaryFolder()
         let fields = ["content-encoding": "gzip", "cache-control": "max-age=60"]
         let whole = try ContentEncoder.encoded(Array("one".utf8), "gzip")
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             var response = Scripted("", fields)
             response.chunks = [number == 0 ? whole.dropLast(4) : whole]
             return response.answer(to: request)

@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -14,8 +12,8 @@ import Testing
 @Suite("Responses of several users", .timeLimit(.minutes(10)))
 struct SharingTests {
     /// The server of these tests names the user that it answers.
-    private static func origin(_ fields: [String: String]) -> ScriptedOrigin {
-        ScriptedOrigin { request, _ in
+    private static func origin(_ fields: [String: String]) -> ScriptedWire {
+        ScriptedWire { request, _ in
             let user = request.headerFields[.authorization] ?? request.headerFields[.cookie] ?? "nobody"
             return Scripted(user, fields).answer(to: request)
         }
@@ -27,7 +25,7 @@ struct SharingTests {
     @Test("A stored response to a credential that the client adds is for its own call alone")
     func addedCredential() async throws {
         let gate = Gate()
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             let user = request.headerFields[.authorization] ?? "nobody"
             guard request.headerFields.contains(.ifNoneMatch) else {
                 return Scripted(user, ["cache-control": "max-age=60", "etag": "\"1\""]).answer(to: request)
@@ -98,7 +96,7 @@ struct SharingTests {
             (HTTPDNSClient.ResponseCache.Mode.shared, false), (.shared, true), (.private, false), (.private, true),
         ] {
             let folder = try TemporaryFolder()
-            let server = ScriptedOrigin { request, _ in
+            let server = ScriptedWire { request, _ in
                 let isAsked = request.headerFields.contains(.ifNoneMatch)
                 let user = request.headerFields[.authorization] ?? "nobody"
                 return Scripted(isAsked ? "" : user, status: isAsked ? .notModified : .ok, origin).answer(to: request)
@@ -158,7 +156,7 @@ struct SharingTests {
         arguments: [HTTPField.Name.authorization, .cookie]
     )
     func otherBytes(_ name: HTTPField.Name) async throws {
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             Scripted("\(number)", ["cache-control": "max-age=60"]).answer(to: request)
         }
         let client = try await CachedClient(origin) { $0.mode = .private }
@@ -175,7 +173,7 @@ struct SharingTests {
 
     @Test("A validation without a token does not give a response to another token")
     func validatedByOther() async throws {
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             let user = request.headerFields[.authorization] ?? "nobody"
             let isAsked = request.headerFields.contains(.ifNoneMatch)
             let fields = ["cache-control": "public, max-age=60", "etag": "\"1\""]
@@ -236,7 +234,7 @@ struct SharingTests {
     @Test("The jar gets the cookies of received responses, and no stored ones again")
     func jar() async throws {
         let stored = ["cache-control": "max-age=60", "etag": "\"1\"", "set-cookie": "a=1"]
-        let origin = ScriptedOrigin([
+        let origin = ScriptedWire([
             Scripted("x", stored), Scripted("", status: .notModified),
             Scripted("", status: .notModified, ["set-cookie": "b=2"]),
         ])
@@ -261,7 +259,7 @@ struct SharingTests {
 
     @Test("A stale response that replaces a failure adds no cookie to the jar")
     func staleJar() async throws {
-        let origin = ScriptedOrigin([
+        let origin = ScriptedWire([
             Scripted("x", ["cache-control": "max-age=60, stale-if-error=60", "set-cookie": "a=1"]),
             Scripted("down", status: .serviceUnavailable, ["set-cookie": "b=2"]),
         ])
@@ -284,7 +282,7 @@ struct SharingTests {
     )
     func collapsing(_ mode: HTTPDNSClient.ResponseCache.Mode, _ isFile: Bool) async throws {
         let (gate, arrived) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             arrived.open()
             await gate.passage()
             return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
@@ -307,7 +305,7 @@ struct SharingTests {
     @Test("A canceled request hands its fetch over to one that waits")
     func handOver() async throws {
         let (arrived, gate) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             guard number == 0 else { return Scripted("v\(number)", CachingTests.maxAge).answer(to: request) }
             arrived.open()
             try await Task.sleep(for: .seconds(3600))
@@ -328,7 +326,7 @@ struct SharingTests {
     @Test("A patient request sends for the others when the time of its leader has passed")
     func impatientLeader() async throws {
         let (arrived, gate) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             guard number == 0 else { return Scripted("v\(number)", CachingTests.maxAge).answer(to: request) }
             arrived.open()
             await gate.passage()
@@ -347,14 +345,7 @@ struct SharingTests {
 
     @Test("Requests that wait for a response that may not be stored are all sent")
     func notStorable() async throws {
-        let (gate, arrived) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
-            if number == 0 {
-                arrived.open()
-                await gate.passage()
-            }
-            return Scripted("v\(number)", ["cache-control": "no-store"]).answer(to: request)
-        }
+        let (origin, arrived, gate) = ScriptedWire.holding(0, ["cache-control": "no-store"])
         let client = try await CachedClient(origin)
         let bodies = try await withThrowingTaskGroup(of: String.self) { tasks in
             tasks.addTask { try await client.get().body }
@@ -373,14 +364,7 @@ struct SharingTests {
         arguments: [["cookie": "a=1"], ["authorization": "Bearer a"]]
     )
     func hung(_ fields: [String: String]) async throws {
-        let (arrived, gate) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
-            if number == 0 {
-                arrived.open()
-                await gate.passage()
-            }
-            return Scripted("v\(number)", ["cache-control": "public, max-age=60"]).answer(to: request)
-        }
+        let (origin, arrived, gate) = ScriptedWire.holding(0, ["cache-control": "public, max-age=60"])
         let client = try await CachedClient(origin)
         let first = Task { try await client.get(fields: fields).body }
         await arrived.passage()
@@ -401,7 +385,7 @@ struct SharingTests {
         let parts = control.split(separator: "|").map(String.init)
         var fields = ["cache-control": parts[0]]
         if parts.count > 1 { fields[parts[1]] = "a=1" }
-        let origin = ScriptedOrigin { [fields] request, number in
+        let origin = ScriptedWire { [fields] request, number in
             if number == 1 {
                 arrived.open()
                 await gate.passage()
@@ -432,7 +416,7 @@ struct SharingTests {
     @Test("A stored response ends the memory of one that was not storable")
     func storableAgain() async throws {
         let (arrived, gate) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             if number == 2 {
                 arrived.open()
                 await gate.passage()
@@ -454,9 +438,7 @@ struct SharingTests {
 
     @Test("An unread body keeps other requests waiting for 100 ms, and its own caller too", arguments: [1, 4])
     func unreadBody(_ count: Int) async throws {
-        let origin = ScriptedOrigin { request, number in
-            Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
-        }
+        let origin = ScriptedWire.numbered()
         let client = try await CachedClient(origin)
         let unread = try await client.client.get(CachedClient.url)
         let others = (0..<count).map { _ in Task { try await client.get() } }
@@ -473,7 +455,7 @@ struct SharingTests {
     @Test("A body that is read in pauses keeps others waiting for 100 ms of pauses")
     func slowReader() async throws {
         let chunks = (0..<10).map { [UInt8($0)] }
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             Scripted(chunks: chunks, CachingTests.maxAge).answer(to: request)
         }
         let client = try await CachedClient(origin)
@@ -492,7 +474,7 @@ struct SharingTests {
     /// The clock does not move: the 100 ms of an unread body do not pass.
     @Test("A body that is dropped, or left in the middle, delays no other request", arguments: [false, true])
     func leftBody(isBegun: Bool) async throws {
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             Scripted(chunks: [Array("v".utf8), Array("\(number)".utf8)], CachingTests.maxAge).answer(to: request)
         }
         let client = try await CachedClient(origin)
@@ -511,13 +493,11 @@ struct SharingTests {
     @Test("A call inside another one of its URL does not wait for it")
     func nested() async throws {
         let inner = Lock<(@Sendable () async throws -> String)?>(nil)
-        let origin = ScriptedOrigin { request, number in
-            Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
-        }
+        let origin = ScriptedWire.numbered()
         let client = try await CachedClient(origin) { _ in
         } client: {
             $0.networkInterceptors = [
-                NestedCall {
+                Around.before { _ in
                     let call = inner.withLock { call in
                         defer { call = nil }
                         return call
@@ -533,14 +513,7 @@ struct SharingTests {
 
     @Test("A more urgent request does not wait for a less urgent one")
     func urgent() async throws {
-        let (arrived, gate) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
-            if number == 0 {
-                arrived.open()
-                await gate.passage()
-            }
-            return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
-        }
+        let (origin, arrived, gate) = ScriptedWire.holding(0)
         let client = try await CachedClient(origin)
         let prefetch = Task { try await client.get { $0.changeOptions { $0.priority = .low } } }
         await arrived.passage()
@@ -552,7 +525,7 @@ struct SharingTests {
     @Test("HEAD requests do not wait for each other, nor do requests after a failure")
     func noWait() async throws {
         let (gate, arrived) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             if request.method == .head {
                 if number == 0 {
                     arrived.open()
@@ -580,14 +553,7 @@ struct SharingTests {
 
     @Test("A request waits for another one only for a limited time")
     func waitLimit() async throws {
-        let (gate, arrived) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
-            if number == 0 {
-                arrived.open()
-                await gate.passage()
-            }
-            return Scripted("v\(number)", CachingTests.maxAge).answer(to: request)
-        }
+        let (origin, arrived, gate) = ScriptedWire.holding(0)
         let client = try await CachedClient(origin)
         let leader = Task { try await client.get() }
         await arrived.passage()
@@ -603,7 +569,7 @@ struct SharingTests {
     @Test("All waits of a request for others have one limit together")
     func sumOfWaits() async throws {
         let gates = [Gate(), Gate()]
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             if number < 2 { await gates[number].passage() }
             let fields = ["cache-control": "max-age=60", "vary": "accept"]
             return Scripted("v\(number)", fields).answer(to: request)
@@ -624,19 +590,5 @@ struct SharingTests {
         var bodies: Set<String> = []
         for other in others { bodies.insert(try await other.value) }
         #expect(bodies == ["v1", "v2"])
-    }
-}
-
-/// An interceptor that does something before each hop.
-private struct NestedCall: HTTPDNSClient.Interceptor {
-    let action: @Sendable () async throws -> Void
-
-    func intercept(
-        _ request: HTTPDNSClient.Request,
-        context: HTTPDNSClient.InterceptionContext,
-        next: Next
-    ) async throws -> HTTPDNSClient.Response {
-        try await action()
-        return try await next(request, context)
     }
 }

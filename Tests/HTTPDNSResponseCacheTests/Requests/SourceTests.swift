@@ -3,9 +3,7 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -43,8 +41,8 @@ struct SourceTests {
         return Observed(response: response, heads: heads, record: record)
     }
 
-    private static func origin() -> ScriptedOrigin {
-        ScriptedOrigin([
+    private static func origin() -> ScriptedWire {
+        ScriptedWire([
             Scripted("one", ["cache-control": "max-age=60", "etag": "\"1\""]),
             Scripted("", status: .notModified, ["cache-control": "max-age=60"]),
             Scripted("down", status: .serviceUnavailable),
@@ -111,7 +109,7 @@ struct SourceTests {
     /// A retry would get the same response again.
     @Test("A response of the cache is not sent again by a retry policy")
     func retries() async throws {
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             let fields = request.url.target == "/page" ? CachingTests.maxAge : [:]
             return Scripted("down", status: .serviceUnavailable, fields).answer(to: request)
         }

@@ -4,7 +4,6 @@
 import HTTPDNS
 import HTTPDNSResponseCache
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -17,8 +16,8 @@ struct StubbedResponsesTests {
     private static func coded(_ text: String) throws -> [UInt8] { try ContentEncoder.encoded(Array(text.utf8), "gzip") }
 
     /// A server whose responses are these texts in gzip, in turn.
-    private static func origin(_ texts: String...) throws -> ScriptedOrigin {
-        ScriptedOrigin(try texts.map { Scripted(chunks: [try coded($0)], fields) })
+    private static func origin(_ texts: String...) throws -> ScriptedWire {
+        ScriptedWire(try texts.map { Scripted(chunks: [try coded($0)], fields) })
     }
 
     /// The body is in gzip twice and declares one: a second decoding would be seen, and a missing one too.
@@ -32,7 +31,7 @@ struct StubbedResponsesTests {
                 headers: [.contentEncoding: "gzip", .cacheControl: "max-age=60"]
             )
         )
-        let client = try await CachedClient(ScriptedOrigin([])) { _ in
+        let client = try await CachedClient(ScriptedWire([])) { _ in
         } client: {
             $0.use(stubs)
         }
@@ -52,7 +51,7 @@ struct StubbedResponsesTests {
         let (stubs, arrived, gate) = (HTTPDNSStubs(), Gate(), Gate())
         let maxAge: HTTPFields = [.cacheControl: "max-age=60"]
         stubs.on(.get, CachedClient.url).respond(.bytes(Array("outside".utf8), headers: maxAge))
-        let client = try await CachedClient(ScriptedOrigin([])) { _ in
+        let client = try await CachedClient(ScriptedWire([])) { _ in
         } client: {
             $0.mergesIdenticalReads = true
             $0.use(stubs)
@@ -142,7 +141,7 @@ struct StubbedResponsesTests {
         _ file: String,
         _ mode: HTTPDNSRecording.Mode,
         isCached: Bool,
-        _ origin: ScriptedOrigin,
+        _ origin: ScriptedWire,
         fields: [[String: String]]
     ) async throws -> [Reply] {
         let recording = try HTTPDNSRecording(file, mode: mode)
@@ -193,7 +192,7 @@ struct StubbedResponsesTests {
     func validated() async throws {
         let folder = try TemporaryFolder()
         let file = folder.path("validated.har")
-        let origin = ScriptedOrigin([
+        let origin = ScriptedWire([
             Scripted("one", ["etag": "\"1\"", "cache-control": "no-cache"]),
             Scripted(status: .notModified, ["etag": "\"1\""]),
             Scripted("two", ["etag": "\"2\"", "cache-control": "no-cache"]),

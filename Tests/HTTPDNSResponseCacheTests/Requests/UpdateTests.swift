@@ -3,38 +3,10 @@
 
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
 @testable import HTTPDNSResponseCache
-
-/// An interceptor that adds a field.
-private struct AddingInterceptor: HTTPDNSClient.Interceptor {
-    let name: HTTPField.Name
-
-    func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
-        async throws
-        -> HTTPDNSClient.Response
-    {
-        var request = request
-        request.headerFields[name] = "added"
-        return try await next(request, context)
-    }
-}
-
-/// An interceptor that sends the requests for a page to another host.
-private struct MovingInterceptor: HTTPDNSClient.Interceptor {
-    func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
-        async throws
-        -> HTTPDNSClient.Response
-    {
-        var request = request
-        request.url.replace("http://one.test/page", with: "http://two.test/page")
-        return try await next(request, context)
-    }
-}
 
 @Suite("Changes of stored responses", .timeLimit(.minutes(10)))
 struct UpdateTests {
@@ -43,8 +15,8 @@ struct UpdateTests {
     private static let arrival = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     /// A server that answers conditional requests and HEAD with one response, and others with a body and fields.
-    private static func origin(_ answer: Scripted, stored fields: [String: String] = stored) -> ScriptedOrigin {
-        ScriptedOrigin { request, number in
+    private static func origin(_ answer: Scripted, stored fields: [String: String] = stored) -> ScriptedWire {
+        ScriptedWire { request, number in
             let isAsked = request.headerFields.contains(.ifNoneMatch) || request.method == .head
             return (isAsked ? answer : Scripted("v\(number)", fields)).answer(to: request)
         }
@@ -88,14 +60,7 @@ struct UpdateTests {
 
     @Test("A slow response to an older request does not replace a newer one")
     func slow() async throws {
-        let (arrived, gate) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
-            if number == 0 {
-                arrived.open()
-                await gate.passage()
-            }
-            return Scripted("v\(number)", Self.stored).answer(to: request)
-        }
+        let (origin, arrived, gate) = ScriptedWire.holding(0, Self.stored)
         let client = try await CachedClient(origin)
         let slow = Task { try await client.get() }
         await arrived.passage()
@@ -146,7 +111,7 @@ struct UpdateTests {
     )
     func headOfOtherVersion(_ stored: [String: String], _ fields: [String: String], _ then: String) async throws {
         let answer = Scripted("", fields.merging(["cache-control": "max-age=600"]) { own, _ in own })
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             let old = Scripted("v\(number)", stored.merging(["cache-control": "max-age=60"]) { own, _ in own })
             return (request.method == .head ? answer : old).answer(to: request)
         }
@@ -192,7 +157,7 @@ struct UpdateTests {
     func notModifiedOfOtherVersion(_ stored: [String: String], _ fields: [String: String], _ isSame: Bool) async throws
     {
         let control = ["cache-control": "max-age=60"]
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             let kinds = FieldKinds(request.headerFields)
             return kinds.contains(.condition)
                 ? Scripted("", status: .notModified, fields.merging(control) { own, _ in own }).answer(to: request)
@@ -231,7 +196,7 @@ struct UpdateTests {
     /// They answer a field that the stored response's next reader does not send.
     @Test("An answer to a field of one request leaves the stored response", arguments: [401, 407, 412, 416, 417])
     func answersOneRequest(_ status: Int) async throws {
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             guard request.headerFields.contains(.expect) else { return Scripted("v0", Self.stored).answer(to: request) }
             return Scripted("refused", status: HTTPResponse.Status(code: status)).answer(to: request)
         }
@@ -245,7 +210,7 @@ struct UpdateTests {
     @Test("A newer response that may not be stored ends the stored one")
     func outdated() async throws {
         let client = try await CachedClient(
-            ScriptedOrigin([Scripted("one", Self.stored), Scripted("two", ["cache-control": "no-store"])])
+            ScriptedWire([Scripted("one", Self.stored), Scripted("two", ["cache-control": "no-store"])])
         )
         _ = try await client.get()
         #expect(texts([try await client.get { $0.cache.policy = .alwaysRevalidate }]) == ["miss two"])
@@ -256,7 +221,7 @@ struct UpdateTests {
     func overtaken() async throws {
         for isFile in [false, true] {
             let (arrived, gate) = (Gate(), Gate())
-            let origin = ScriptedOrigin { request, number in
+            let origin = ScriptedWire { request, number in
                 guard number == 0 else { return Scripted("new", Self.stored).answer(to: request) }
                 arrived.open()
                 await gate.passage()
@@ -277,7 +242,7 @@ struct UpdateTests {
     @Test("A response that is being received when all are removed is not stored")
     func removedMeanwhile() async throws {
         let (arrived, gate) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             arrived.open()
             await gate.passage()
             return Scripted("old", Self.stored).answer(to: request)
@@ -291,6 +256,8 @@ struct UpdateTests {
         #expect(client.cache.entryCount == 0)
     }
 
+    private static func adding(_ name: HTTPField.Name) -> Around { .before { $0.headerFields[name] = "added" } }
+
     /// The key and the rules were made without the field.
     @Test(
         "A response is not stored when an interceptor added a field of its key",
@@ -303,7 +270,7 @@ struct UpdateTests {
         let client = try await CachedClient(Self.origin(Scripted("", status: .notModified, fields), stored: fields)) {
             $0.mode = .private
         } client: {
-            $0.networkInterceptors = [AddingInterceptor(name: field)]
+            $0.networkInterceptors = [Self.adding(field)]
         }
         let replies = [try await client.get(), try await client.get()]
         let isStored = name == "x-group" && vary.isEmpty
@@ -313,14 +280,16 @@ struct UpdateTests {
     /// Its Location is relative to the URL that answered, which a hit does not know.
     @Test("A redirect of another URL than that of its request is not stored")
     func movedRedirect() async throws {
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             guard request.url.target == "/page" else { return Scripted(request.url.description).answer(to: request) }
             let fields = ["location": "/x", "cache-control": "max-age=60"]
             return Scripted("", status: .movedPermanently, fields).answer(to: request)
         }
         let client = try await CachedClient(origin) { _ in
         } client: {
-            $0.networkInterceptors = [MovingInterceptor()]
+            $0.networkInterceptors = [
+                .before { $0.url.replace("http://one.test/page", with: "http://two.test/page") } as Around
+            ]
         }
         for _ in 0..<2 { #expect(try await client.get().body == "http://two.test/x") }
         #expect(client.cache.entryCount == 0)
@@ -336,7 +305,7 @@ struct UpdateTests {
         let client = try await CachedClient(Self.origin(Scripted("", status: .notModified, fields)))
         _ = try await client.get()
         client.time.move(seconds: 61)
-        let own = try await client.get { $0.networkInterceptors = [AddingInterceptor(name: .authorization)] }
+        let own = try await client.get { $0.networkInterceptors = [Self.adding(.authorization)] }
         #expect(texts([own]) == ["validated v0"])
         #expect(texts([try await client.get()]) == ["validated v0"])
         #expect(texts([try await client.get()]) == ["hit v0"])

@@ -2,11 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -28,7 +25,7 @@ struct WaitingTests {
     private func isSentInTime(_ time: Duration) async throws -> Bool {
         let (arrived, gate) = (Gate(), Gate())
         let sentAt = Lock<ContinuousClock.Instant?>(nil)
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             if number == 0 {
                 arrived.open()
                 await gate.passage()
@@ -73,7 +70,7 @@ struct WaitingTests {
     @Test("A refresh in the background has the client's limits, not those of its call")
     func backgroundLimit() async throws {
         let limits = Lock<[TransferLimits]>([])
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             limits.withLock { $0.append(request.limits) }
             return Scripted("v\(number)", Self.background).answer(to: request)
         }
@@ -106,7 +103,7 @@ struct WaitingTests {
 
     private func isRenewed(afterCallOf limit: Duration) async throws -> Bool {
         let (arrived, gate, folder) = (Gate(), Gate(), try TemporaryFolder())
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             var fields = Self.background
             fields["etag"] = "\"1\""
             guard number > 0 else { return Scripted("v0", fields).answer(to: request) }
@@ -137,14 +134,7 @@ struct WaitingTests {
     /// Its hop belongs to no call: the events and the exchanges of the call are complete without it.
     @Test("A refresh in the background is no part of the call that began it")
     func backgroundFrame() async throws {
-        let (arrived, gate) = (Gate(), Gate())
-        let origin = ScriptedOrigin { request, number in
-            if number == 1 {
-                arrived.open()
-                await gate.passage()
-            }
-            return Scripted("v\(number)", Self.background).answer(to: request)
-        }
+        let (origin, arrived, gate) = ScriptedWire.holding(1, Self.background)
         let client = try await CachedClient(origin)
         _ = try await client.get()
         client.time.move(seconds: 70)
@@ -164,11 +154,16 @@ struct WaitingTests {
 
     @Test("A refresh in the background reaches no more networks than the call that began it")
     func backgroundNetworks() async throws {
-        let origin = ScriptedOrigin([Scripted("v0", Self.background), Scripted("v1", Self.background)])
-        let client = try await CachedClient(origin) { _ in
-        } client: {
-            $0.networkInterceptors = [WideningInterceptor()]
+        let origin = ScriptedWire([Scripted("v0", Self.background), Scripted("v1", Self.background)])
+        // Each hop but the first goes to an address inside, and asks for all networks.
+        let hops = Journal<String>()
+        let widening = Around.before { request in
+            hops.write(request.url)
+            guard hops.all.count > 1 else { return }
+            request.url = "http://inside.test/page"
+            request.changeOptions { $0.reachableNetworks = .any }
         }
+        let client = try await CachedClient(origin, client: { $0.networkInterceptors = [widening] })
         let change: @Sendable (inout HTTPDNSClient.Request) -> Void = {
             $0.changeOptions { $0.reachableNetworks = .publicInternet }
         }
@@ -185,7 +180,7 @@ struct WaitingTests {
     func backgroundBody() async throws {
         let chunk = [UInt8](repeating: 1, count: 1000)
         let read = Lock(0)
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             guard number > 0 else { return Scripted("v0", Self.background).answer(to: request) }
             var answer = Scripted("", Self.background).answer(to: request)
             let stream = AsyncThrowingStream<[UInt8], any Error> {
@@ -213,7 +208,7 @@ struct WaitingTests {
         ] as [[String: String]]
     )
     func backgroundWhole(_ fields: [String: String]) async throws {
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             var fields = Self.background
             (fields["etag"], fields["vary"]) = ("\"\(number)\"", "accept-encoding")
             return Scripted("v\(number)", fields).answer(to: request)
@@ -239,7 +234,7 @@ struct WaitingTests {
     )
     func backgroundCounters(_ status: Int?) async throws {
         let control = "max-age=60, stale-while-revalidate=60, stale-if-error=600"
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             let fields = ["cache-control": control, "etag": "\"1\""]
             guard number > 0 else { return Scripted("v0", fields).answer(to: request) }
             guard let status else { throw TransferFailureSample.refused }
@@ -261,7 +256,7 @@ struct WaitingTests {
 
     @Test("Another server under the same URL has stored responses of its own")
     func ownServers() async throws {
-        let origin = ScriptedOrigin { request, _ in
+        let origin = ScriptedWire { request, _ in
             Scripted("x", CachingTests.maxAge).answer(to: request)
         }
         let client = try await CachedClient(origin)
@@ -281,23 +276,5 @@ struct WaitingTests {
         #expect(client.cache.entryCount == changes.count)
         // The system resolver's addresses are those of the name.
         #expect(try await client.get { $0.changeOptions { $0.addresses = .system } }.source == .hit)
-    }
-}
-
-/// An interceptor that sends each hop but the first to an address inside, and asks for all networks.
-private final class WideningInterceptor: HTTPDNSClient.Interceptor {
-    private let hops = Lock(0)
-
-    func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
-        async throws -> HTTPDNSClient.Response
-    {
-        var request = request
-        if hops.withLock({
-            $0 += 1; return $0
-        }) > 1 {
-            request.url = "http://inside.test/page"
-            request.changeOptions { $0.reachableNetworks = .any }
-        }
-        return try await next(request, context)
     }
 }

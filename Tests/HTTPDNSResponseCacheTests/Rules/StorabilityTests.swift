@@ -76,7 +76,7 @@ struct StorabilityTests {
         ] as [(String, [String: String], (Int, Int, Int))]
     )
     func reasons(_ control: String, _ fields: [String: String], _ counts: (Int, Int, Int)) async throws {
-        let client = try await CachedClient(ScriptedOrigin([Scripted("x", ["cache-control": control])]))
+        let client = try await CachedClient(ScriptedWire([Scripted("x", ["cache-control": control])]))
         for _ in 0..<2 { _ = try await client.get(fields: fields) }
         let counters = client.cache.counters
         #expect(counters.notStored == 2 && counters.stored == 0)

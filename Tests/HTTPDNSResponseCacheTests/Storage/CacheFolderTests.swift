@@ -4,9 +4,7 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import Logging
 import ServerRig
 import Testing
@@ -19,8 +17,8 @@ struct CacheFolderTests {
         (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ number) }
     }
 
-    private static func origin(length: Int) -> ScriptedOrigin {
-        ScriptedOrigin { request, _ in
+    private static func origin(length: Int) -> ScriptedWire {
+        ScriptedWire { request, _ in
             let number = Int(request.url.target.dropFirst()) ?? 0
             let bytes = body(number, length: length)
             let chunks = stride(from: 0, to: bytes.count, by: 50_000).map {
@@ -62,7 +60,7 @@ struct CacheFolderTests {
     func update() async throws {
         let folder = try TemporaryFolder()
         let time = TestTime()
-        let origin = ScriptedOrigin([
+        let origin = ScriptedWire([
             Scripted("one", ["cache-control": "max-age=60", "etag": "\"1\""]),
             Scripted("", status: .notModified, ["cache-control": "max-age=600"]),
         ])
@@ -73,7 +71,7 @@ struct CacheFolderTests {
             #expect(try await client.get().source == .validated)
         }
         time.move(seconds: 500)
-        let again = try await CachedClient(ScriptedOrigin([Scripted("new")]), folder: folder.path("cache"), time: time)
+        let again = try await CachedClient(ScriptedWire([Scripted("new")]), folder: folder.path("cache"), time: time)
         #expect(texts([try await again.get()]) == ["hit one"])
     }
 
@@ -189,7 +187,7 @@ struct CacheFolderTests {
     func unreadable() async throws {
         let folder = try TemporaryFolder()
         await #expect(processExitsWith: .success) { [path = folder.path("cache") as String] in
-            let origin = ScriptedOrigin { request, number in
+            let origin = ScriptedWire { request, number in
                 let isAsked = request.headerFields.contains(.ifNoneMatch)
                 let fields = ["cache-control": "max-age=60", "etag": "\"1\""]
                 return Scripted(isAsked ? "" : "v\(number)", status: isAsked ? .notModified : .ok, fields)
@@ -383,7 +381,7 @@ struct CacheFolderTests {
             (HTTPDNSClient.ResponseCache.Mode.private, ["miss x", "hit x"]), (.private, ["hit x", "hit x"]),
             (.shared, ["miss x", "miss x"]),
         ] {
-            let origin = ScriptedOrigin([Scripted("x", fields)])
+            let origin = ScriptedWire([Scripted("x", fields)])
             let client = try await CachedClient(origin, folder: folder.path("cache"), time: time) { $0.mode = mode }
             #expect(texts([try await client.get(), try await client.get()]) == expected, "\(mode)")
         }
@@ -394,7 +392,7 @@ struct CacheFolderTests {
         let (folder, time) = (try TemporaryFolder(), TestTime())
         var digests: Set<Substring> = []
         for (name, expected) in [("a", "miss x"), ("a", "hit x"), ("b", "miss x")] {
-            let origin = ScriptedOrigin([Scripted("x", ["cache-control": "max-age=60", "vary": "cookie"])])
+            let origin = ScriptedWire([Scripted("x", ["cache-control": "max-age=60", "vary": "cookie"])])
             let client = try await CachedClient(origin, folder: folder.path(name), time: time) { $0.mode = .private }
             #expect(texts([try await client.get(fields: ["authorization": "Basic YTpi"])]) == [expected])
             for file in try cacheFiles(in: folder.path(name)) { digests.insert(file.prefix(64)) }
@@ -402,7 +400,7 @@ struct CacheFolderTests {
         #expect(digests.count == 2)
         // Other content is no salt.
         try folder.write("short", to: "a/salt")
-        let origin = ScriptedOrigin([Scripted("y", ["cache-control": "max-age=60"])])
+        let origin = ScriptedWire([Scripted("y", ["cache-control": "max-age=60"])])
         let client = try await CachedClient(origin, folder: folder.path("a"), time: time) { $0.mode = .private }
         #expect(texts([try await client.get(fields: ["authorization": "Basic YTpi"])]) == ["miss y"])
     }

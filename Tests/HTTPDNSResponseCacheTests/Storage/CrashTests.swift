@@ -81,7 +81,7 @@ struct CrashTests {
         let (process, output) = try Self.probe(["write", path])
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         #expect(line.hasPrefix("ready"))
-        let origin = ScriptedOrigin([Scripted("one", ["cache-control": "max-age=60"])])
+        let origin = ScriptedWire([Scripted("one", ["cache-control": "max-age=60"])])
         // The other process has the time of the system.
         let time = TestTime(start: Int64(Date().timeIntervalSince1970))
         let client = try await CachedClient(origin, folder: path, isFolderTaken: true, time: time)

@@ -3,11 +3,8 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import Logging
 import ServerRig
 import Testing
@@ -195,7 +192,7 @@ struct FolderAccessTests {
         .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
     )
     func call() async throws {
-        let origin = ScriptedOrigin { request, number in
+        let origin = ScriptedWire { request, number in
             let isAsked = request.headerFields.contains(.ifNoneMatch)
             return Scripted(isAsked ? "" : "v\(number)", status: isAsked ? .notModified : .ok, Self.fields)
                 .answer(to: request)
@@ -223,7 +220,7 @@ struct FolderAccessTests {
 
     private func isAnswered(within time: Duration) async throws -> Bool {
         let (folder, threads) = (try TemporaryFolder(), HeldThreads())
-        let origin = ScriptedOrigin([Scripted("one", Self.fields), Scripted("two", Self.fields)])
+        let origin = ScriptedWire([Scripted("one", Self.fields), Scripted("two", Self.fields)])
         // The response of the server waits as long for the folder, which is not absent before.
         let limit = time + .seconds(1)
         let client = try await CachedClient(origin, folder: folder.path("cache"), threads: threads, limit: limit)
@@ -254,7 +251,7 @@ struct FolderAccessTests {
             return DetachedThread.start(body)
         }
         try await ThreadPool.$files.withValue(pool) {
-            let client = try await CachedClient(ScriptedOrigin([Scripted("one", Self.fields)]), folder: path)
+            let client = try await CachedClient(ScriptedWire([Scripted("one", Self.fields)]), folder: path)
             #expect(texts([try await client.get(), try await client.get()]) == ["miss one", "hit one"])
             await client.cache.removeAll()
         }

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Logging
 import ServerRig
@@ -15,8 +14,8 @@ struct ForeignStoreTests {
     private static let fresh = ["cache-control": "max-age=600"]
 
     /// An origin that numbers its responses.
-    private func origin(_ fields: [String: String] = Self.fresh) -> ScriptedOrigin {
-        ScriptedOrigin { request, number in Scripted("v\(number)", fields).answer(to: request) }
+    private func origin(_ fields: [String: String] = Self.fresh) -> ScriptedWire {
+        ScriptedWire { request, number in Scripted("v\(number)", fields).answer(to: request) }
     }
 
     @Test("Two caches on one store have the same responses")
@@ -145,7 +144,7 @@ struct ForeignStoreTests {
     func invalidatedUpdate() async throws {
         let store = TableStore()
         let client = try await CachedClient(
-            ScriptedOrigin([Scripted("v0", ["etag": "\"a\""]), Scripted(status: .notModified, ["etag": "\"a\""])]),
+            ScriptedWire([Scripted("v0", ["etag": "\"a\""]), Scripted(status: .notModified, ["etag": "\"a\""])]),
             store: store
         )
         #expect(try await texts([client.get(), client.get()]) == ["miss v0", "validated v0"])
@@ -177,7 +176,7 @@ struct ForeignStoreTests {
         let store = TableStore()
         let chunks = (0..<10).map { [UInt8](repeating: $0, count: 100_000) }
         let client = try await CachedClient(
-            ScriptedOrigin { request, _ in Scripted(chunks: chunks, Self.fresh).answer(to: request) },
+            ScriptedWire { request, _ in Scripted(chunks: chunks, Self.fresh).answer(to: request) },
             store: store
         )
         let whole = try await client.get().body
@@ -199,7 +198,7 @@ struct ForeignStoreTests {
         _ = try await client.get { $0.cache.lifetime = .session }
         #expect(await store.ids.isEmpty)
         let long = try await CachedClient(
-            ScriptedOrigin { request, _ in
+            ScriptedWire { request, _ in
                 Scripted(chunks: [[UInt8](repeating: 1, count: 900)], Self.fresh).answer(to: request)
             },
             store: store

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+// For all files of the module.
+@_exported public import ClientRig
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 
 @testable import HTTPDNSResponseCache
@@ -21,38 +20,6 @@ final class TestTime: Sendable {
     var clock: WallClock { WallClock { self.milliseconds.withLock { $0 } } }
 
     func move(seconds: Int64) { milliseconds.withLock { $0 += seconds * 1000 } }
-}
-
-/// A server that answers as a test says, and keeps the requests.
-final class ScriptedOrigin: HopSending {
-    typealias Script = @Sendable (TransferRequest, Int) async throws -> HopAnswer
-
-    private let kept = Lock<[TransferRequest]>([])
-    private let script: Script
-
-    /// - Parameter script: Answers a request by its number, from 0.
-    init(_ script: @escaping Script) { self.script = script }
-
-    /// Answers with these responses in turn, and with the last one from then on.
-    convenience init(_ responses: [Scripted]) {
-        self.init { request, number in responses[min(number, responses.count - 1)].answer(to: request) }
-    }
-
-    var requests: [TransferRequest] { kept.withLock { $0 } }
-    var count: Int { requests.count }
-
-    func send(_ request: TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
-        if isStale() { return nil }
-        let number = kept.withLock { kept in
-            var request = request
-            request.permit = nil
-            kept.append(request)
-            return kept.count - 1
-        }
-        return try await script(request, number)
-    }
-
-    func shutdown(drainingFor duration: Duration) async {}
 }
 
 /// A response of a scripted origin.
@@ -84,28 +51,51 @@ struct Scripted: Sendable {
     }
 
     func answer(to request: TransferRequest) -> HopAnswer {
-        HopAnswer(
-            head: ResponseHead(HTTPResponse(status: status, headerFields: fields)),
-            version: .http11,
-            endpoint: request.endpoints[0],
-            reusedConnection: false,
-            timings: HTTPDNSClient.Exchange.Timings(),
-            body: .chunks(Chunks(chunks, endingWith: failure))
-        )
+        .ok(from: request, status: status, fields: fields, chunks: chunks, endingWith: failure)
     }
+}
+
+extension ScriptedWire {
+    /// Answers with these responses in turn, and with the last one from then on.
+    convenience init(_ responses: [Scripted]) {
+        self.init { request, number in responses[min(number, responses.count - 1)].answer(to: request) }
+    }
+
+    /// A wire that answers `v0`, `v1` and so on.
+    static func numbered(_ fields: [String: String] = CachingTests.maxAge) -> ScriptedWire {
+        ScriptedWire { request, number in Scripted("v\(number)", fields).answer(to: request) }
+    }
+
+    /// The same, and the response of one number waits for a gate.
+    static func holding(
+        _ held: Int,
+        _ fields: [String: String] = CachingTests.maxAge
+    ) -> (origin: ScriptedWire, arrived: Gate, gate: Gate) {
+        let (arrived, gate) = (Gate(), Gate())
+        let origin = ScriptedWire { request, number in
+            if number == held {
+                arrived.open()
+                await gate.passage()
+            }
+            return Scripted("v\(number)", fields).answer(to: request)
+        }
+        return (origin, arrived, gate)
+    }
+
+    var count: Int { requests.count }
 }
 
 /// A client with a cache, on a scripted origin and clocks that a test moves.
 struct CachedClient {
     let time: TestTime
     let clock = HTTPDNSManualClock()
-    let origin: ScriptedOrigin
+    let origin: ScriptedWire
     let cache: HTTPDNSClient.ResponseCache
     let client: HTTPDNSClient
     static let url = "http://one.test/page"
 
     init(
-        _ origin: ScriptedOrigin,
+        _ origin: ScriptedWire,
         folder: String? = nil,
         store: (any HTTPDNSResponseStore)? = nil,
         threads: HeldThreads? = nil,

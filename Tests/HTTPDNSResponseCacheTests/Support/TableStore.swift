@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 
 /// A store of a program, in a dictionary, whose functions fail or hang as a test says.
