@@ -1,51 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ClientRig
 import HTTPDNS
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
 /// Credentials as the servers receive them.
 @Suite("Credentials over the wire", .timeLimit(.minutes(10)))
 struct CredentialOverTheWireTests {
-    /// Sends each request to another URL.
-    private struct Moving: HTTPDNSClient.Interceptor {
-        let url: String
-
-        func intercept(
-            _ request: HTTPDNSClient.Request,
-            context: HTTPDNSClient.InterceptionContext,
-            next: Next
-        ) async throws -> HTTPDNSClient.Response {
-            var request = request
-            request.url = url
-            return try await next(request, context)
-        }
-    }
-
-    @Test("A network interceptor takes no credential to another server", arguments: [true, false])
-    func moved(isPreemptive: Bool) async throws {
-        let own = try RawServer(.serve("ok"))
-        let other = try RawServer(
-            .serve("no", status: "401 Unauthorized", fields: "WWW-Authenticate: Basic realm=a\r\n")
-        )
-        let origin = try #require(HTTPDNSClient.Origin("http://127.0.0.1:\(own.port)"))
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.adaptToTests()
-        configuration.credentials = [
-            origin: .basic(user: "me", password: HTTPDNSSecret { "canary" }, preemptive: isPreemptive)
-        ]
-        configuration.networkInterceptors = [Moving(url: "http://127.0.0.1:\(other.port)/")]
-        try await withClient(configuration) { client async throws in
-            let response = try await client.get("http://127.0.0.1:\(own.port)/")
-            #expect(response.status == .unauthorized && response.exchanges.count == 1)
-            #expect(try await response.text() == "no")
-        }
-        #expect(own.connections.isEmpty && other.count(of: "GET / HTTP/1.1") == 1)
-        #expect(!other.text.lowercased().contains("authorization"))
-    }
-
     /// The body of the 401 never ends: its connection is free only when the client closes it.
     @Test("The closure of a token can use the client whose only connection had the 401")
     func oneConnection() async throws {

@@ -3,8 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 

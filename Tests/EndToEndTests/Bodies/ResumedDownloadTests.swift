@@ -3,8 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -24,9 +22,64 @@ struct ResumedDownloadTests {
         return .sha256(hash.finish().hexadecimal)
     }
 
-    /// A server that follows one script on each connection.
-    private static func server(_ scripts: [[RawServer.Step]]) throws -> RawServer {
-        try RawServer { number in number < scripts.count ? scripts[number] : [.reset] }
+    /// The first half of `hello`.
+    private static let half = "200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel"
+    private static let partial = "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes"
+
+    /// A server that sends one response on each connection, from its status on, and ends the connection.
+    private static func server(_ responses: String...) throws -> RawServer {
+        try RawServer { number in
+            number < responses.count ? [.readHead, .sendText("HTTP/1.1 " + responses[number])] : [.reset]
+        }
+    }
+
+    /// Downloads of one resource to the file `a` of a folder.
+    private struct Resource {
+        let client: HTTPDNSClient
+        let folder: TemporaryFolder
+        let url: String
+
+        @discardableResult
+        func resume(
+            _ fields: HTTPFields = [:],
+            upTo limit: HTTPDNSByteCount? = nil,
+            _ change: HTTPDNSClient.Request.Options.Change? = nil
+        ) async throws -> HTTPDNSClient.Download {
+            let path = folder.path("a")
+            return try await client.download(
+                url,
+                to: path,
+                headerFields: fields,
+                upTo: limit,
+                existingFile: .resume,
+                change
+            )
+        }
+
+        @discardableResult
+        func failure(
+            _ fields: HTTPFields = [:],
+            upTo limit: HTTPDNSByteCount? = nil,
+            _ change: HTTPDNSClient.Request.Options.Change? = nil
+        ) async throws -> HTTPDNSClientError {
+            try await refusal { try await resume(fields, upTo: limit, change) }
+        }
+
+        func expectHello() throws { #expect(try folder.read("a") == "hello" && folder.names == ["a"]) }
+    }
+
+    private func downloads(
+        from server: RawServer,
+        _ configure: (inout HTTPDNSClient.Configuration) -> Void = { _ in },
+        to folder: TemporaryFolder? = nil,
+        _ body: (Resource) async throws -> Void
+    ) async throws {
+        let folder = try folder ?? TemporaryFolder()
+        try await withClient(settings(configure)) { client in
+            try await body(
+                Resource(client: client, folder: folder, url: "http://resume.wild.test:\(server.port)/")
+            )
+        }
     }
 
     private func settings(_ configure: (inout HTTPDNSClient.Configuration) -> Void = { _ in }) throws
@@ -148,91 +201,32 @@ struct ResumedDownloadTests {
     }
 
     static let answers = [
-        Answer(
-            testDescription: "the rest",
-            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/5",
-            body: "lo",
-            isRestarted: false
-        ),
-        Answer(
-            testDescription: "the whole of a changed resource",
-            head: "200 OK\r\nETag: \"v2\"",
-            body: "hello",
-            isRestarted: false
-        ),
-        Answer(
-            testDescription: "another part",
-            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 2-4/5",
-            body: "llo",
-            isRestarted: true
-        ),
-        Answer(
-            testDescription: "a part of another length",
-            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/6",
-            body: "lo",
-            isRestarted: true
-        ),
-        Answer(
-            testDescription: "a part of a changed resource",
-            head: "206 Partial Content\r\nETag: \"v2\"\r\nContent-Range: bytes 3-4/5",
-            body: "lo",
-            isRestarted: true
-        ),
-        Answer(
-            testDescription: "a part without a validator",
-            head: "206 Partial Content\r\nContent-Range: bytes 3-4/5",
-            body: "lo",
-            isRestarted: true
-        ),
-        Answer(
-            testDescription: "a part without a range",
-            head: "206 Partial Content\r\nETag: \"v1\"",
-            body: "lo",
-            isRestarted: true
-        ),
-        Answer(
-            testDescription: "a part that reaches beyond the whole",
-            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-5/*",
-            body: "lo!",
-            isRestarted: true
-        ),
-        Answer(
-            testDescription: "the rest of a whole whose length is known from before",
-            head: "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/*",
-            body: "lo",
-            isRestarted: false
-        ),
-        Answer(
-            testDescription: "no such range",
-            head: "416 Range Not Satisfiable\r\nContent-Range: bytes */2",
-            body: "",
-            isRestarted: true
-        ),
-    ]
+        ("the rest", "\(partial) 3-4/5", "lo", false),
+        ("the whole of a changed resource", "200 OK\r\nETag: \"v2\"", "hello", false),
+        ("another part", "\(partial) 2-4/5", "llo", true),
+        ("a part of another length", "\(partial) 3-4/6", "lo", true),
+        ("a part of a changed resource", partial.replacing("v1", with: "v2") + " 3-4/5", "lo", true),
+        ("a part without a validator", "206 Partial Content\r\nContent-Range: bytes 3-4/5", "lo", true),
+        ("a part without a range", "206 Partial Content\r\nETag: \"v1\"", "lo", true),
+        ("a part that reaches beyond the whole", "\(partial) 3-5/*", "lo!", true),
+        ("the rest of a whole whose length is known from before", "\(partial) 3-4/*", "lo", false),
+        ("no such range", "416 Range Not Satisfiable\r\nContent-Range: bytes */2", "", true),
+    ].map { Answer(testDescription: $0, head: $1, body: $2, isRestarted: $3) }
 
     @Test("Only the rest of the same resource is appended to a part", arguments: answers)
     func answer(_ answer: Answer) async throws {
-        let folder = try TemporaryFolder()
-        let rest = "HTTP/1.1 \(answer.head)\r\nContent-Length: \(answer.body.utf8.count)\r\nConnection: close\r\n\r\n"
-        let server = try Self.server([
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel")],
-            [.readHead, .sendText(rest + answer.body)],
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v3\"\r\nContent-Length: 5\r\n\r\nhello")],
-        ])
-        let url = "http://resume.wild.test:\(server.port)/"
-        try await withClient(settings()) { client in
-            let error = try await refusal {
-                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
-            }
-            #expect(error.code == .connectionLost)
-            let download = try await client.download(url, to: folder.path("a"), existingFile: .resume)
-            #expect(download.bytes == 5)
+        let rest = "\(answer.head)\r\nContent-Length: \(answer.body.utf8.count)\r\nConnection: close\r\n\r\n"
+        let whole = Self.half.replacing("v1", with: "v3") + "lo"
+        let server = try Self.server(Self.half, rest + answer.body, whole)
+        try await downloads(from: server) { resource in
+            #expect(try await resource.failure().code == .connectionLost)
+            #expect(try await resource.resume().bytes == 5)
+            try resource.expectHello()
         }
         let heads = server.connections.map(\.text)
         try #require(heads.count == (answer.isRestarted ? 3 : 2))
         #expect(heads[1].contains("\r\nRange: bytes=3-\r\n") && heads[1].contains("\r\nIf-Range: \"v1\"\r\n"))
         #expect(answer.isRestarted == false || !heads[2].contains("Range:"))
-        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
     }
 
     @Test(
@@ -253,132 +247,99 @@ struct ResumedDownloadTests {
         ]
     )
     func validators(fields: String, ifRange: String?) async throws {
-        let folder = try TemporaryFolder()
-        let server = try Self.server([
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Length: 5\r\n\r\nhel")],
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")],
-        ])
-        let url = "http://resume.wild.test:\(server.port)/"
-        try await withClient(settings()) { client in
-            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
-            #expect(try folder.names.isEmpty == (ifRange == nil))
-            _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+        let server = try Self.server(
+            "200 OK\r\n\(fields)\r\nContent-Length: 5\r\n\r\nhel",
+            "200 OK\r\nContent-Length: 5\r\n\r\nhello"
+        )
+        try await downloads(from: server) { resource in
+            try await resource.failure()
+            #expect(try resource.folder.names.isEmpty == (ifRange == nil))
+            try await resource.resume()
+            try resource.expectHello()
         }
         let second = try #require(server.connections.dropFirst().first?.text)
         #expect(second.contains("\r\nRange: bytes=3-\r\n") == (ifRange != nil))
         if let ifRange { #expect(second.contains("\r\nIf-Range: \(ifRange)\r\n")) }
-        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
     }
 
     /// A server may send less than the range that was requested, and then each part is a request.
     @Test("The time limit of a download covers all of its parts")
     func time() async throws {
-        let folder = try TemporaryFolder()
-        let part =
-            "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Length: 1\r\nConnection: close\r\nContent-Range: bytes "
-        let first = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 12\r\n\r\nhel"
+        let part = "HTTP/1.1 \(Self.partial)"
+        let first = "HTTP/1.1 " + Self.half.replacing("Length: 5", with: "Length: 12")
         let server = try RawServer { number in
-            number == 0
-                ? [.readHead, .sendText(first)]
-                : [.readHead, .pause(.milliseconds(700)), .sendText("\(part)\(number + 2)-\(number + 2)/12\r\n\r\nx")]
+            let rest = "\(part) \(number + 2)-\(number + 2)/12\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx"
+            return number == 0
+                ? [.readHead, .sendText(first)] : [.readHead, .pause(.milliseconds(700)), .sendText(rest)]
         }
-        let url = "http://resume.wild.test:\(server.port)/"
-        try await withClient(settings()) { client in
-            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
+        try await downloads(from: server) { resource in
+            try await resource.failure()
             let start = ContinuousClock.now
-            let error = try await refusal {
-                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) {
-                    $0.timeouts.total = .seconds(2)
-                }
-            }
+            #expect(try await resource.failure { $0.timeouts.total = .seconds(2) }.code == .timedOut)
             let elapsed = ContinuousClock.now - start
-            #expect(error.code == .timedOut)
             // Each part alone would be within the limit; all of them take much longer.
             #expect(elapsed >= .seconds(1.9), "\(elapsed)")
             // What has arrived stays for a later download.
-            #expect(try folder.names.contains { $0.hasSuffix(".part") })
+            #expect(try resource.folder.names.contains { $0.hasSuffix(".part") })
         }
     }
 
     @Test("A part that is longer than its range is an error, and nothing is kept")
     func overlong() async throws {
-        let folder = try TemporaryFolder()
-        let range =
-            "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/5\r\nConnection: close\r\n\r\n"
-        let server = try Self.server([
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel")],
-            [.readHead, .sendText(range + "lo!")],
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")],
-        ])
-        let url = "http://resume.wild.test:\(server.port)/"
-        try await withClient(settings()) { client in
-            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
-            let error = try await refusal {
-                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
-            }
+        let server = try Self.server(
+            Self.half,
+            "\(Self.partial) 3-4/5\r\nConnection: close\r\n\r\nlo!",
+            "200 OK\r\nContent-Length: 5\r\n\r\nhello"
+        )
+        try await downloads(from: server) { resource in
+            try await resource.failure()
+            let error = try await resource.failure()
             #expect(error.code == .protocolViolation && error.message.contains("2 bytes"))
-            #expect(try folder.names.isEmpty)
-            _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+            #expect(try resource.folder.names.isEmpty)
+            try await resource.resume()
+            try resource.expectHello()
         }
         #expect(server.connections.last?.text.contains("Range:") == false)
-        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
     }
 
     /// Chunked coding ends in order, whatever the range has promised.
     @Test("A part that is shorter than its range is an error, and continues later", arguments: ["", "l"], ["5", "*"])
     func truncated(rest: String, total: String) async throws {
-        let folder = try TemporaryFolder()
-        let range = "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes "
         let chunk = rest.isEmpty ? "" : "1\r\n\(rest)\r\n"
         let next = 3 + rest.utf8.count
-        let server = try Self.server([
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel")],
-            [.readHead, .sendText("\(range)3-4/\(total)\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n")],
-            [
-                .readHead,
-                .sendText("\(range)\(next)-4/5\r\nContent-Length: \(5 - next)\r\n\r\n\("hello".dropFirst(next))"),
-            ],
-        ])
-        let url = "http://resume.wild.test:\(server.port)/"
-        try await withClient(settings()) { client in
-            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
-            let error = try await refusal {
-                _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
-            }
+        let server = try Self.server(
+            Self.half,
+            "\(Self.partial) 3-4/\(total)\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n",
+            "\(Self.partial) \(next)-4/5\r\nContent-Length: \(5 - next)\r\n\r\n\("hello".dropFirst(next))"
+        )
+        try await downloads(from: server) { resource in
+            try await resource.failure()
+            let error = try await resource.failure()
             #expect(
                 error.code == .protocolViolation && error.message.contains("after \(rest.utf8.count) of the 2 bytes")
             )
-            #expect(try !folder.names.contains("a"))
-            let download = try await client.download(url, to: folder.path("a"), existingFile: .resume)
-            #expect(download.bytes == 5)
+            #expect(try !resource.folder.names.contains("a"))
+            #expect(try await resource.resume().bytes == 5)
+            try resource.expectHello()
         }
         #expect(server.connections.last?.text.contains("\r\nRange: bytes=\(next)-\r\n") == true)
-        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
     }
 
     /// Nothing would tell that the last byte has arrived.
     @Test("A part of a whole of unknown length begins again")
     func unknownLength() async throws {
-        let folder = try TemporaryFolder()
-        let chunked = "ETag: \"v1\"\r\nTransfer-Encoding: chunked"
-        let server = try Self.server([
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(chunked)\r\n\r\n3\r\nhel\r\n")],
-            [
-                .readHead,
-                .sendText(
-                    "HTTP/1.1 206 Partial Content\r\n\(chunked)\r\nContent-Range: bytes 3-3/*\r\nConnection: close\r\n\r\n"
-                        + "1\r\nl\r\n0\r\n\r\n"
-                ),
-            ],
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(chunked)\r\n\r\n5\r\nhello\r\n0\r\n\r\n")],
-        ])
-        let url = "http://resume.wild.test:\(server.port)/"
-        try await withClient(settings()) { client in
-            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
-            _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+        let chunked = "\r\nTransfer-Encoding: chunked"
+        let server = try Self.server(
+            "200 OK\r\nETag: \"v1\"\(chunked)\r\n\r\n3\r\nhel\r\n",
+            "\(Self.partial) 3-3/*\(chunked)\r\nConnection: close\r\n\r\n1\r\nl\r\n0\r\n\r\n",
+            "200 OK\r\nETag: \"v1\"\(chunked)\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+        )
+        try await downloads(from: server) { resource in
+            try await resource.failure()
+            try await resource.resume()
+            try resource.expectHello()
         }
         #expect(server.connections.count == 3 && server.connections.last?.text.contains("Range:") == false)
-        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
     }
 
     /// Two downloads of one URL, of which the second one may get another representation.
@@ -435,30 +396,19 @@ struct ResumedDownloadTests {
     @Test("Only a request for the same representation continues a part", arguments: selections)
     func selected(_ selection: Selection) async throws {
         let folder = try TemporaryFolder()
-        let length = "Content-Length: 5\r\n\r\n"
-        let rest =
-            "HTTP/1.1 206 Partial Content\r\n\(selection.fields)\r\nContent-Range: bytes 3-4/5\r\nConnection: close\r\n"
-        let server = try Self.server([
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(selection.fields)\r\n\(length)hel")],
-            [.readHead, .sendText("\(rest)Content-Length: 2\r\n\r\nLO")],
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\n\(selection.fields)\r\n\(length)HELLO")],
-        ])
-        let url = "http://resume.wild.test:\(server.port)/"
+        let rest = "206 Partial Content\r\n\(selection.fields)\r\nContent-Range: bytes 3-4/5\r\nConnection: close\r\n"
+        let whole = "200 OK\r\n\(selection.fields)\r\nContent-Length: 5\r\n\r\n"
+        let server = try Self.server(whole + "hel", "\(rest)Content-Length: 2\r\n\r\nLO", whole + "HELLO")
         for (fields, isFirst) in [(selection.first, true), (selection.second, false)] {
             let own = selection.byClient ? [:] : fields
-            let settings = try settings { if selection.byClient { $0.computedHeaders = { _ in fields } } }
-            try await withClient(settings) { client in
+            let configure: (inout HTTPDNSClient.Configuration) -> Void = {
+                if selection.byClient { $0.computedHeaders = { _ in fields } }
+            }
+            try await downloads(from: server, configure, to: folder) { resource in
                 if isFirst {
-                    _ = try await refusal {
-                        _ = try await client.download(
-                            url,
-                            to: folder.path("a"),
-                            headerFields: own,
-                            existingFile: .resume
-                        )
-                    }
+                    try await resource.failure(own)
                 } else {
-                    _ = try await client.download(url, to: folder.path("a"), headerFields: own, existingFile: .resume)
+                    try await resource.resume(own)
                     #expect(folder.read("a") == (selection.isContinued ? "helLO" : "HELLO"))
                 }
             }
@@ -468,25 +418,15 @@ struct ResumedDownloadTests {
     /// The first process ends after the last byte, before the file gets its name.
     @Test("Of a complete part, only the last byte is requested again")
     func complete() async throws {
-        let folder = try TemporaryFolder()
-        let server = try Self.server([
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhell")],
-            [
-                .readHead,
-                .sendText(
-                    "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 4-4/5\r\nContent-Length: 1\r\n\r\no"
-                ),
-            ],
-        ])
-        let url = "http://resume.wild.test:\(server.port)/"
-        try await withClient(settings()) { client in
-            _ = try await refusal { _ = try await client.download(url, to: folder.path("a"), existingFile: .resume) }
-            let part = try #require(try folder.names.first { $0.hasSuffix(".part") })
-            try folder.write("hello", to: part)
-            _ = try await client.download(url, to: folder.path("a"), existingFile: .resume)
+        let server = try Self.server(Self.half + "l", "\(Self.partial) 4-4/5\r\nContent-Length: 1\r\n\r\no")
+        try await downloads(from: server) { resource in
+            try await resource.failure()
+            let part = try #require(try resource.folder.names.first { $0.hasSuffix(".part") })
+            try resource.folder.write("hello", to: part)
+            try await resource.resume()
+            try resource.expectHello()
         }
         #expect(server.connections.last?.text.contains("\r\nRange: bytes=4-\r\n") == true)
-        #expect(try folder.read("a") == "hello" && folder.names == ["a"])
     }
 
     @Test("A wrong checksum saves and keeps nothing", arguments: [false, true])
@@ -571,57 +511,30 @@ struct ResumedDownloadTests {
 
     @Test("The limit of a resumed download counts the bytes of its part")
     func limit() async throws {
-        let folder = try TemporaryFolder()
-        let server = try Self.server([
-            [
-                .readHead,
-                .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n"),
-            ],
-            [
-                .readHead,
-                .sendText(
-                    "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 3-4/5\r\nContent-Length: 2\r\n\r\nlo"
-                ),
-            ],
-        ])
-        let url = "http://resume.wild.test:\(server.port)/"
-        try await withClient(settings()) { client in
-            for _ in 0..<2 {
-                let error = try await refusal {
-                    _ = try await client.download(url, to: folder.path("a"), upTo: .bytes(4), existingFile: .resume)
-                }
-                #expect(error.code == (server.connections.count == 1 ? .connectionLost : .responseTooLarge))
-            }
+        let server = try Self.server(
+            "200 OK\r\nETag: \"v1\"\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n",
+            "\(Self.partial) 3-4/5\r\nContent-Length: 2\r\n\r\nlo"
+        )
+        try await downloads(from: server) { resource in
+            #expect(try await resource.failure(upTo: .bytes(4)).code == .connectionLost)
+            #expect(try await resource.failure(upTo: .bytes(4)).code == .responseTooLarge)
+            #expect(try !resource.folder.names.contains("a"))
         }
-        #expect(try !folder.names.contains("a"))
     }
 
     @Test("The limit of a resumed download applies to a changed resource as a whole", arguments: [false, true])
     func limitOfChanged(isTooLong: Bool) async throws {
-        let folder = try TemporaryFolder()
-        let server = try Self.server([
-            [.readHead, .sendText("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 5\r\n\r\nhel")],
-            [
-                .readHead,
-                .sendText(
-                    "HTTP/1.1 200 OK\r\nETag: \"v2\"\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nHELLO!\r\n0\r\n\r\n"
-                ),
-            ],
-        ])
-        let url = "http://resume.wild.test:\(server.port)/"
-        try await withClient(settings()) { client in
+        let chunks = "6\r\nHELLO!\r\n0\r\n\r\n"
+        let changed = "200 OK\r\nETag: \"v2\"\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)"
+        try await downloads(from: Self.server(Self.half, changed)) { resource in
             let limit = HTTPDNSByteCount.bytes(isTooLong ? 5 : 6)
-            _ = try await refusal {
-                _ = try await client.download(url, to: folder.path("a"), upTo: limit, existingFile: .resume)
-            }
+            try await resource.failure(upTo: limit)
             if isTooLong {
-                let error = try await refusal {
-                    _ = try await client.download(url, to: folder.path("a"), upTo: limit, existingFile: .resume)
-                }
+                let error = try await resource.failure(upTo: limit)
                 #expect(error.code == .responseTooLarge && error.message.contains("5 bytes"), "\(error.message)")
             } else {
-                _ = try await client.download(url, to: folder.path("a"), upTo: limit, existingFile: .resume)
-                #expect(try folder.read("a") == "HELLO!" && folder.names == ["a"])
+                try await resource.resume(upTo: limit)
+                #expect(try resource.folder.read("a") == "HELLO!" && resource.folder.names == ["a"])
             }
         }
     }

@@ -3,9 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -129,10 +126,7 @@ struct DeadAddressTests {
             #expect(exchange.timings.race.map { $0 < Self.delay.upperBound } == true)
             for _ in 0..<alone { try await expectFree(client, at: good) }
             for _ in 0..<batches {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for _ in 0..<batch { group.addTask { try await expectFree(client, at: good) } }
-                    try await group.waitForAll()
-                }
+                try await concurrently(batch) { _ in try await expectFree(client, at: good) }
             }
         }
         #expect(good.connections.count == 1 + alone + batches * batch)

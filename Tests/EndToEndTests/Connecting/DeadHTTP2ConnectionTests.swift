@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ClientRig
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -134,12 +132,7 @@ struct DeadHTTP2ConnectionTests {
                 try await Task.sleep(for: .milliseconds(5))
             }
             if isOver.isOpen { return false }
-            let remotes = try await withThrowingTaskGroup(of: HTTPDNSClient.Exchange?.self) { group in
-                for _ in 0..<20 {
-                    group.addTask { try await way.get(client).exchanges.last }
-                }
-                return try await group.reduce(into: [HTTPDNSClient.Exchange?]()) { $0.append($1) }
-            }
+            let remotes = try await concurrently(20) { _ in try await way.get(client).exchanges.last }
             #expect(remotes.count == 20)
             #expect(remotes.allSatisfy { $0?.remote == way.good && $0?.failedAttempts.isEmpty == true })
             let error = try await post
@@ -295,7 +288,7 @@ struct RefusedStreamRetryTests {
         configuration.retries.delay = .milliseconds(1)
         let hops = Journal<String>()
         configuration.networkInterceptors = [
-            Stage { request, context, next in
+            Around { request, context, next in
                 do {
                     let response = try await next(request, context)
                     hops.write("\(context.hop) \(response.status.code)")

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -57,26 +55,5 @@ struct FamilyTests {
                 #expect(try await response.text() == "ok" && response.exchanges.last?.remote.address.family == .v6)
             }
         }
-    }
-
-    /// Row 23 of the acceptance list. The client or the request demands it, and nothing is sent.
-    @Test("A demand for IPv6 on a mapping with IPv4 alone is a named error")
-    func noSix() async throws {
-        let server = try RawServer(.serve("ok"))
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
-        for isClients in [true, false] {
-            configuration.resolver.families = isClients ? .v6 : .both
-            try await withClient(configuration) { client in
-                let error = try await refusal {
-                    try await client.get("http://one.test/") { if !isClients { $0.families = .v6 } }.text()
-                }
-                #expect(error.code == .resolveFailed && error.phase == .resolve && error.host == "one.test")
-                #expect((error.underlying as? HTTPDNSResolver.Error)?.code == .noAddresses)
-                #expect("\(error)".contains("one.test has no IPv6 address"), "\(error)")
-                #expect("\(error)".contains("127.0.0.1") && !error.requestMayHaveBeenSent && error.attempts.isEmpty)
-            }
-        }
-        #expect(server.connections.isEmpty)
     }
 }

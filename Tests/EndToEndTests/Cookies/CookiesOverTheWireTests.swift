@@ -2,9 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -38,21 +35,6 @@ struct CookiesOverTheWireTests {
         }
     }
 
-    @Test("Cookies of each hop of a redirect are stored, and each name gets its own")
-    func redirects() async throws {
-        let rig = try await ServerRig.shared()
-        try await withClient(settings(rig)) { client in
-            let last = rig.url("https://one.test/", "echo")
-            let second = rig.url("https://two.test/", "give-cookies?f=b%3d2&to=\(last)")
-            let escaped = second.replacing("&", with: "%26").replacing("%3d", with: "%253d")
-            let response = try await client.get(rig.url("https://one.test/", "give-cookies?f=a%3d1&to=\(escaped)"))
-            #expect(response.exchanges.map(\.status.code) == [302, 302, 200])
-            #expect(try await Echo(response).headers["cookie"] == .one("a=1"))
-            let jar = try #require(client.cookieJar)
-            #expect(jar.cookies.map { "\($0.name)@\($0.domain)" } == ["a@one.test", "b@two.test"])
-        }
-    }
-
     @Test("Many cookies are one field for the server, over both versions", arguments: [true, false])
     func versions(isHTTP2: Bool) async throws {
         let rig = try await ServerRig.shared()
@@ -65,23 +47,6 @@ struct CookiesOverTheWireTests {
             #expect(shown.version == (isHTTP2 ? .http2 : .http11))
             #expect(try await shown.text() == (0..<20).map { "n\($0)=\($0)" }.joined(separator: "; "))
         }
-    }
-
-    @Test("A persistent cookie is sent after a restart, a session cookie is not")
-    func restart() async throws {
-        let rig = try await ServerRig.shared()
-        let folder = try TemporaryFolder()
-        var configuration = try settings(rig)
-        configuration.cookies = .file(folder.path("jar"))
-        try await withClient(configuration) { client in
-            let page = "give-cookies?f=kept%3d1;Max-Age%3d100&f=gone%3d1"
-            try await client.get(rig.url("https://one.test/", page)).text()
-        }
-        try await withClient(configuration) { client in
-            let shown = try await client.get(rig.url("https://one.test/", "show-cookies"))
-            #expect(try await shown.text() == "kept=1")
-        }
-        #expect(try folder.names == ["jar"])
     }
 
     @Test("Concurrent requests of two names on one address never mix their cookies")

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -65,38 +63,6 @@ struct BrokenProviderTests {
         let bytes = Self.reply.http
         for count in 0..<bytes.count {
             expectTyped(try await outcome(of: Array(bytes.prefix(count))), "\(count) of \(bytes.count) bytes")
-        }
-    }
-
-    /// The HTTP response around it is well formed.
-    @Test("A DNS message that is cut at any byte is a typed error")
-    func cutMessage() async throws {
-        for count in 0..<Self.reply.message.count {
-            let answer = DNSReply.http(Array(Self.reply.message.prefix(count)))
-            expectTyped(try await outcome(of: answer), "\(count) of \(Self.reply.message.count) bytes")
-        }
-    }
-
-    @Test("A message with a changed byte is a typed error or an address for the asked name")
-    func changedByte() async throws {
-        for place in Self.reply.message.indices {
-            for value in [0x00, 0x3f, 0x80, 0xc0, 0xff] as [UInt8] where Self.reply.message[place] != value {
-                var message = Self.reply.message
-                message[place] = value
-                let result = try await outcome(of: DNSReply.http(message))
-                switch result {
-                case .success(let addresses): #expect(addresses.count == 1)
-                case .failure(let error):
-                    #expect(
-                        error.code == .resolveFailed || error.code == .policyRefused,
-                        "byte \(place) = \(value): \(error)"
-                    )
-                }
-                // The owner of the question and of the answer is what was asked, or nothing is believed.
-                if (12..<12 + Self.host.utf8.count + 2).contains(place) {
-                    #expect(throws: HTTPDNSClientError.self, "byte \(place) = \(value)") { try result.get() }
-                }
-            }
         }
     }
 

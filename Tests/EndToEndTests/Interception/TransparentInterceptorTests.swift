@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ClientRig
 import HTTPDNS
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -13,7 +13,7 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct TransparentInterceptorTests {
-    private static let passing = Stage { request, context, next in try await next(request, context) }
+    private static let passing = Around { request, context, next in try await next(request, context) }
 
     private func add(to configuration: inout HTTPDNSClient.Configuration, _ isIntercepted: Bool) {
         configuration.applicationInterceptors = isIntercepted ? [Self.passing, Self.passing] : []

@@ -9,10 +9,7 @@ import Testing
 @Suite("Connection limits, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct ConnectionLimitTests {
     private func send(_ count: Int, _ url: String, over client: HTTPDNSClient) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            for _ in 0..<count { tasks.addTask { try await client.get(url).text() } }
-            try await tasks.waitForAll()
-        }
+        try await concurrently(count) { _ in try await client.get(url).text() }
     }
 
     /// How many of these nginx had at once, at most. It takes the time once for all events of a turn: what overlaps by less than a

@@ -3,8 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -90,23 +88,6 @@ struct MovedMappingTests {
                 let echo = try await Echo(try await client.get("https://\(name):\(rig.tlsPort)/echo"))
                 #expect(echo.address == address && echo.sni == name && echo.host == "\(name):\(rig.tlsPort)", "\(name)")
             }
-        }
-    }
-
-    @Test("A via rule with keep: [host] uses the other name's identity and keeps Host")
-    func viaIdentity() async throws {
-        let rig = try await ServerRig.shared()
-        let text = """
-            version: 1
-            mappings:
-              old.example: { via: { host: edge.cdn.test, keep: [host] } }
-              edge.cdn.test: 127.0.0.4
-            client: { ca_file: \(rig.certificateAuthorityFile) }
-            """
-        try await withClient(try HTTPDNSConfigurationFile.parse(text, name: "via.yaml")) { client in
-            let echo = try await Echo(try await client.get("https://old.example:\(rig.tlsPort)/echo"))
-            #expect(echo.address == "127.0.0.4" && echo.sni == "edge.cdn.test")
-            #expect(echo.host == "old.example:\(rig.tlsPort)")
         }
     }
 }

@@ -3,8 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -55,17 +53,6 @@ struct WeightedMappingTests {
             }
             let three = try await arrivals(150, of: "code.test", client, servers)
             #expect(three.allSatisfy { (20...80).contains($0) } && three.reduce(0, +) == 150, "\(three)")
-        }
-    }
-
-    @Test("A list without weights keeps its order")
-    func list() async throws {
-        let servers = try servers(2)
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try HTTPDNSMapping.Key("list.test")] = .addresses(servers.map(place))
-        try await withClient(configuration) { client in
-            let counts = try await arrivals(20, of: "list.test", client, servers)
-            #expect(counts == [20, 0])
         }
     }
 

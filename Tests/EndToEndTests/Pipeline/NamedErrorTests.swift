@@ -3,9 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -263,29 +260,5 @@ struct NamedErrorTests {
             try await silent.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
             try await slow.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
         }
-    }
-
-    @Test("An interceptor that calls its own client for every call ends with a loop error")
-    func loop() async throws {
-        let rig = try await ServerRig.shared()
-        let mark = rig.accessLogMark()
-        let url = "https://one.test:\(rig.tlsPort)/echo?named-loop"
-        let own = Lock<HTTPDNSClient?>(nil)
-        var configuration = try rig.settings()
-        configuration.applicationInterceptors = [
-            Stage { request, context, next in
-                _ = try await own.withLock { $0 }?.get(url)
-                return try await next(request, context)
-            }
-        ]
-        try await withClient(configuration) { client in
-            own.withLock { $0 = client }
-            defer { own.withLock { $0 = nil } }
-            let error = try await refusal { _ = try await client.get(url) }
-            #expect(error.code == .loop && error.phase == .interceptor && !error.requestMayHaveBeenSent, "\(error)")
-            #expect(error.host == "one.test")
-            expectPresentable(error, naming: "8", "one.test")
-        }
-        #expect(try !rig.accessLog(since: mark).contains { $0.target.contains("named-loop") })
     }
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ClientRig
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -24,8 +22,8 @@ struct OrderOverTheWireTests {
         configuration.redirects = .off
         configuration.applicationInterceptors =
             [.recorder("A1", journal), .followingRedirects, .recorder("A2", journal)]
-            as [Stage]
-        configuration.networkInterceptors = [Stage.recorder("N1", journal), Stage.recorder("N2", journal)]
+            as [Around]
+        configuration.networkInterceptors = [Around.recorder("N1", journal), Around.recorder("N2", journal)]
         let second = "https://two.test:\(rig.tlsPort)/echo"
         let first = "https://one.test:\(rig.tlsPort)/redirect/302?to=\(second)"
         let failing = "https://gone.one.test/"
@@ -52,46 +50,13 @@ struct OrderOverTheWireTests {
         }
     }
 
-    /// nginx redirects, a scripted server answers 503 and then redirects, and nginx answers.
-    @Test("Two redirects and a retry are one call and four hops for interceptors")
-    func hops() async throws {
-        let rig = try await ServerRig.shared()
-        let last = "http://two.test:\(rig.httpPort)/echo"
-        let server = try RawServer(
-            .readHead,
-            .respond(status: "503 Service Unavailable"),
-            .readHead,
-            .respond(status: "307 Temporary Redirect", fields: "Location: \(last)\r\n")
-        )
-        let middle = "http://127.0.0.1:\(server.port)/middle"
-        let first = "http://one.test:\(rig.httpPort)/redirect/302?to=\(middle)"
-        let (application, network) = (Journal<String>(), Journal<String>())
-        var configuration = try rig.settings()
-        configuration.retries = .standard
-        configuration.retries.delay = .zero
-        configuration.applicationInterceptors = [Stage.recorder("A", application)]
-        configuration.networkInterceptors = [Stage.recorder("N", network)]
-        try await withClient(configuration) { client in
-            let response = try await client.get(first)
-            #expect(response.exchanges.map(\.status.code) == [302, 503, 307, 200])
-            #expect(try await Echo(response).host == "two.test:\(rig.httpPort)")
-        }
-        #expect(application.all == ["A > \(first)", "A < 200"])
-        #expect(
-            network.all == [
-                "N > \(first)", "N < 302", "N > \(middle)", "N < 503", "N > \(middle)", "N < 307", "N > \(last)",
-                "N < 200",
-            ]
-        )
-    }
-
     @Test("Changes that interceptors make reach the origin and the caller")
     func changes() async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.settings()
-        func stage(_ name: String) throws -> Stage {
+        func stage(_ name: String) throws -> Around {
             let field = try #require(HTTPField.Name("x-seen"))
-            return Stage { request, context, next in
+            return Around { request, context, next in
                 var request = request
                 request.headerFields[field] = (request.headerFields[field] ?? "") + name
                 var response = try await next(request, context)

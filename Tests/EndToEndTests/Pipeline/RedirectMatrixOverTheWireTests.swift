@@ -2,9 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -78,33 +75,5 @@ struct RedirectMatrixOverTheWireTests {
             #expect(after.contains(field) == sendsBody, "\(field) in \(after)")
         }
         #expect(!after.contains("Transfer-Encoding") && after.contains("Accept: */*\r\n"))
-    }
-
-    /// The only connection is the one to the redirecting server.
-    @Test(
-        "A redirect to a metadata address is a policy error without a connection",
-        arguments: [
-            "http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/",
-            "http://0251.0376.0251.0376/", "http://169.254.43518/", "http://[::ffff:169.254.169.254]/",
-            "http://[::ffff:a9fe:a9fe]/", "//169.254.169.254/", "http://[fe80::a9fe:a9fe]/", "http://metadata.test/",
-        ]
-    )
-    func metadata(location: String) async throws {
-        let server = try RawServer(
-            .readHead,
-            .respond(status: "302 Found", fields: "Location: \(location)\r\n"),
-            .readToEnd
-        )
-        var configuration = try settings()
-        configuration.resolver.mappings[try HTTPDNSMapping.Key("metadata.test")] = .addresses(["169.254.169.254"])
-        try await withClient(configuration) { client in
-            let error = try await refusal { _ = try await client.get("http://one.test:\(server.port)/") }
-            #expect(error.code == .policyRefused && error.phase == .policy, "\(location): \(error)")
-            #expect(error.requestMayHaveBeenSent && error.attempts.isEmpty)
-            // Connecting leaves a record, whether it succeeds or fails.
-            #expect(client.endpointRecords.map(\.endpoint.description) == ["127.0.0.1:\(server.port)"])
-            #expect(client.connectionPools.allSatisfy { $0.host == "one.test" })
-        }
-        #expect(server.connections.count == 1)
     }
 }

@@ -2,9 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -57,21 +54,6 @@ struct RedirectOverTheWireTests {
         }
         let lines = try await rig.awaitAccessLog(since: mark, count: 6) { $0.host.hasPrefix(name) }
         #expect(Set(lines.map(\.connection)).count == 1)
-    }
-
-    @Test("A 307 sends the POST and its body again, a 303 does not", arguments: [303, 307])
-    func post(status: Int) async throws {
-        let rig = try await ServerRig.shared()
-        try await withClient(rig.settings()) { client in
-            let target = "https://two.test:\(rig.tlsPort)/echo"
-            let response = try await client.post(
-                "https://one.test:\(rig.tlsPort)/redirect/\(status)?to=\(target)",
-                body: .text("twelve bytes")
-            )
-            let echo = try await Echo(response)
-            #expect(echo.method == (status == 307 ? "POST" : "GET"))
-            #expect(echo.headers["content-length"] == (status == 307 ? .one("12") : nil))
-        }
     }
 
     /// Row 61 of the acceptance list.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ClientRig
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -79,9 +77,9 @@ struct LeftAloneTests {
         )
         // Were the provider's traffic to pass the stage, it would end at an origin that knows no /dns-query.
         configuration.resolver.mappings[try HTTPDNSMapping.Key("doh.test")] = .addresses(["127.0.0.2"])
-        configuration.applicationInterceptors = [Stage.recorder("application", journal)]
+        configuration.applicationInterceptors = [Around.recorder("application", journal)]
         configuration.networkInterceptors = [
-            Stage { request, context, next in
+            Around { request, context, next in
                 journal.write("depth \(context.depth)")
                 return try await next(request, context)
             }

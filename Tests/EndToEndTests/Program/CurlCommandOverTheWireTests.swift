@@ -3,7 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPTypes
 import ServerRig
 import Testing
 

@@ -3,8 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

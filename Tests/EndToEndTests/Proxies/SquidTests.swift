@@ -3,9 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -131,24 +128,6 @@ struct SquidTests {
         }
     }
 
-    @Test("The environment's proxy is used only when asked for, by curl's rules")
-    func environment() async throws {
-        let rig = try await ServerRig.shared()
-        let squid = try await SquidProxy(hosts: Self.known)
-        var settings = try settings(rig, through: squid)
-        settings.environment = {
-            ["https_proxy": "127.0.0.1:\(squid.port)", "no_proxy": "direct.wild.test"][$0]
-        }
-        for (rules, expected) in [(HTTPDNSClient.Proxy.Rules.environment, "127.0.0.2\n"), (.off, "127.0.0.3\n")] {
-            settings.proxy = rules
-            try await withClient(settings) { client async throws in
-                #expect(try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health").text() == expected)
-                #expect(try await client.get("https://direct.wild.test:\(rig.tlsPort)/health").text() == "127.0.0.4\n")
-            }
-        }
-        #expect(try await squid.awaitRequests(1).count == 1)
-    }
-
     /// The right login opens squid, and the error names the proxy.
     @Test("A missing or wrong login for squid is a typed error without the password")
     func login() async throws {
@@ -223,26 +202,6 @@ struct SquidTests {
             }
             #expect(error.code == .proxyUnreachable && error.phase == .connect, "\(error)")
             #expect(error.proxy == "http://127.0.0.1:\(closed.port)")
-        }
-    }
-
-    @Test("A request may use a proxy of its own, or bypass the client's")
-    func perRequest() async throws {
-        let rig = try await ServerRig.shared()
-        let squid = try await SquidProxy(hosts: Self.known)
-        var settings = try settings(rig, through: squid)
-        let rules = settings.proxy
-        settings.proxy = .off
-        try await withClient(settings) { client async throws in
-            let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
-            #expect(try await client.get(url).text() == "127.0.0.3\n")
-            #expect(try await client.get(url, { $0.proxy = rules }).text() == "127.0.0.2\n")
-        }
-        settings.proxy = rules
-        try await withClient(settings) { client async throws in
-            let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
-            #expect(try await client.get(url).text() == "127.0.0.2\n")
-            #expect(try await client.get(url, { $0.proxy = .off }).text() == "127.0.0.3\n")
         }
     }
 }

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if YAML
-import HTTPDNS
 import HTTPDNSConfiguration
+import HTTPDNS
 import ServerRig
 import Testing
 

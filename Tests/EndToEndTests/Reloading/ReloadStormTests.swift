@@ -5,7 +5,6 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

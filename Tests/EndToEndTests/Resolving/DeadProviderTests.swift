@@ -3,10 +3,7 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -135,44 +132,5 @@ struct DeadProviderTests {
             #expect(try rig.queryCount(of: "two.test", since: mark) <= 2)
         }
         try await rig.stop()
-    }
-
-    /// All of them are there.
-    @Test("Sources are used in order: request, mapping, memory, provider, system")
-    func order() async throws {
-        let rig = try await ServerRig.shared()
-        let name = "row10-order.wild.test"
-        try await rig.setRecords(name, ["127.0.0.2"])
-        let time = HTTPDNSManualClock()
-        var configuration = try rig.settings(fallback: .system)
-        configuration.resolver.timeSource = time
-        configuration.resolver.families = .v4
-        let mark = rig.bindLogMark()
-        try await withClient(configuration) { client in
-            func source(at targets: [HTTPDNSClient.Request.Target]? = nil) async throws -> String {
-                let response = try await client.get("https://\(name):\(rig.tlsPort)/health") {
-                    if let targets { $0.addresses = .only(targets) }
-                }
-                let body = try await response.text()
-                let rewritten = try #require(response.exchanges.first?.request)
-                let memory = rewritten.resolution.isCached ? "memory of " : ""
-                return "\(memory)\(rewritten.source) \(body.dropLast())"
-            }
-            #expect(try await source() == "provider 127.0.0.2")
-            // The answer in memory is as good as the provider's until its time is over, whatever the provider says now.
-            try await rig.setRecords(name, ["127.0.0.4"])
-            #expect(try await source() == "memory of provider 127.0.0.2")
-            // A mapping wins over memory at once, the request over the mapping; taken away, memory is there again.
-            try client.mappings.apply { $0["*.wild.test"] = .addresses(["127.0.0.3"]) }
-            #expect(try await source() == "mapping 127.0.0.3")
-            #expect(try await source(at: ["127.0.0.4"]) == "request 127.0.0.4")
-            #expect(try await source() == "mapping 127.0.0.3")
-            try client.mappings.apply { $0["*.wild.test"] = nil }
-            #expect(try await source() == "memory of provider 127.0.0.2")
-            #expect(try rig.queryCount(of: name, since: mark) == 1)
-            time.advance(by: .seconds(5))
-            #expect(try await source() == "provider 127.0.0.4")
-            #expect(try rig.queryCount(of: name, since: mark) == 2)
-        }
     }
 }

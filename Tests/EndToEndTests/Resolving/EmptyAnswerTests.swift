@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -47,18 +45,14 @@ struct EmptyAnswerTests {
             clock.advance(by: .seconds(3600))
             let url = "https://\(name):\(rig.tlsPort)/health"
             for _ in 0..<120 {
-                await withTaskGroup(of: Void.self) { group in
-                    for _ in 0..<4 {
-                        group.addTask {
-                            do {
-                                let response = try await client.get(url)
-                                try await response.text()
-                                let provider = response.exchanges.last?.request.resolution.provider
-                                #expect(response.status == .ok && provider == "bind")
-                            } catch {
-                                Issue.record(error, "\(client.resolver.counters.providers)")
-                            }
-                        }
+                try await concurrently(4) { _ in
+                    do {
+                        let response = try await client.get(url)
+                        try await response.text()
+                        let provider = response.exchanges.last?.request.resolution.provider
+                        #expect(response.status == .ok && provider == "bind")
+                    } catch {
+                        Issue.record(error, "\(client.resolver.counters.providers)")
                     }
                 }
                 clock.advance(by: .milliseconds(500))

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -46,24 +44,6 @@ struct LivingAnswerTests {
             #expect(!answers[first].isCached)
             #expect(answers[..<first].allSatisfy { $0.address == "127.0.0.2" })
             #expect(answers[first...].allSatisfy { $0.address == "127.0.0.3" })
-        }
-    }
-
-    @Test("A time to live of 0 serves the callers that wait, and no later ones")
-    func zero() async throws {
-        let rig = try await ServerRig.shared()
-        let name = "row4-zero.wild.test"
-        try await rig.setRecords(name, timeToLive: 0, ["127.0.0.2"])
-        var configuration = try rig.settings()
-        configuration.resolver.families = .v4
-        let mark = rig.bindLogMark()
-        try await withClient(configuration) { client in
-            for number in 1...5 {
-                let response = try await client.get("https://\(name):\(rig.tlsPort)/health")
-                #expect(try await response.text() == "127.0.0.2\n")
-                #expect(response.exchanges[0].request.resolution.isCached == false)
-                #expect(try rig.queryCount(of: name, since: mark) == number)
-            }
         }
     }
 

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -120,37 +118,6 @@ struct NeverWaitingTests {
             }
         }
         try await rig.stop()
-    }
-
-    @Test("A provider that denies every name costs nothing while another one is healthy")
-    func denier() async throws {
-        let rig = try await ServerRig.shared()
-        let name = "denied.wild.test"
-        // The message without its address: 16 octets less, response code 3, no answer.
-        var denial = Array(DNSReply(host: name, address: [127, 0, 0, 2]).message.dropLast(16))
-        denial[3] = 0x83
-        denial[7] = 0
-        let server = try RawServer(.repeatForever([.readHead, .send(DNSReply.http(denial))]))
-        defer { server.stop() }
-        for wantsSecondOpinion in [false, true] {
-            var configuration = try rig.settings().resolver
-            configuration.families = .v4
-            configuration.providers.append(
-                try HTTPDNSDoHProvider(.init(name: "denier", url: "http://127.0.0.1:\(server.port)/dns-query"))
-            )
-            configuration.routes = [HTTPDNSRoute(.any, .providers(["denier", "bind"], fallback: .off))]
-            configuration.routes[0].wantsSecondOpinion = wantsSecondOpinion
-            try await withResolver(configuration) { resolver in
-                for _ in 0..<20 {
-                    resolver.removeAllCached()
-                    let resolution = try? await resolver.resolve(question(name))
-                    #expect(resolution?.provider == "bind")
-                    #expect(resolution?.endpoints.map(\.address.description) == ["127.0.0.4"])
-                }
-                let denier = try #require(resolver.counters.providers["denier"])
-                #expect(denier.negatives >= 1, "\(denier)")
-            }
-        }
     }
 
     @Test("A black-holed first provider costs only the first lookup the hedge delay")

@@ -2,10 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 
@@ -98,105 +95,6 @@ struct ProviderAnswerTests {
             for type in ["A", "AAAA"] {
                 #expect(try rig.queryCount(of: name, type: type, since: mark) >= 1, "\(name) \(type)")
             }
-        }
-    }
-
-    /// Row 4 of the acceptance list. The new address is then used.
-    @Test("An answer is asked for once within its time to live, and again after it")
-    func timeToLive() async throws {
-        let rig = try await ServerRig.shared()
-        let time = HTTPDNSManualClock()
-        let name = try await name("row4", rig, timeToLive: 2)
-        var configuration = try rig.settings()
-        configuration.resolver.timeSource = time
-        configuration.resolver.families = .v4
-        configuration.resolver.cache.refreshesAhead = false
-        let mark = rig.bindLogMark()
-        try await withClient(configuration) { client in
-            for number in 0..<100 {
-                let response = try await client.get(url(name, rig))
-                #expect(try await response.text() == "127.0.0.2\n")
-                #expect(response.exchanges[0].request.resolution.isCached == (number > 0))
-                if number < 99 { time.advance(by: .milliseconds(10)) }
-            }
-            #expect(try rig.queryCount(of: name, since: mark) == 1)
-            try await rig.setRecords(name, timeToLive: 2, ["127.0.0.3"])
-            time.advance(by: .milliseconds(1_510))
-            #expect(try await client.get(url(name, rig)).text() == "127.0.0.3\n")
-            #expect(try rig.queryCount(of: name, since: mark) == 2)
-        }
-    }
-
-    /// Row 4 of the acceptance list.
-    @Test("The minimum time to live keeps an answer longer, and the maximum shorter")
-    func floorAndCap() async throws {
-        let rig = try await ServerRig.shared()
-        for (label, own, wait) in [("row4-floor", 1, Duration.seconds(9)), ("row4-cap", 3_600, .seconds(19))] {
-            let time = HTTPDNSManualClock()
-            let name = try await name(label, rig, timeToLive: own)
-            var configuration = try rig.settings()
-            configuration.resolver.timeSource = time
-            configuration.resolver.families = .v4
-            configuration.resolver.cache.minimumTimeToLive = .seconds(10)
-            configuration.resolver.cache.maximumTimeToLive = .seconds(20)
-            // On this clock a refresh would seem to hang for two seconds, and a stale answer would serve at once.
-            configuration.resolver.cache.refreshesAhead = false
-            let mark = rig.bindLogMark()
-            try await withClient(configuration) { client in
-                _ = try await client.resolve(name)
-                time.advance(by: wait)
-                #expect(try await client.resolve(name).isCached)
-                #expect(try rig.queryCount(of: name, since: mark) == 1)
-                time.advance(by: .seconds(2))
-                #expect(try await client.resolve(name).isCached == false)
-                #expect(try rig.queryCount(of: name, since: mark) == 2)
-            }
-        }
-    }
-
-    /// Row 5 of the acceptance list. All succeed.
-    @Test("Fifty concurrent first requests make one question for each family")
-    func singleFlight() async throws {
-        let rig = try await ServerRig.shared()
-        let name = try await name("row5", rig)
-        let mark = rig.bindLogMark()
-        try await withClient(try rig.settings()) { client in
-            try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
-                for _ in 0..<50 {
-                    group.addTask {
-                        let response = try await client.get(url(name, rig))
-                        try await response.text()
-                        return response.status
-                    }
-                }
-                for try await status in group { #expect(status == .ok) }
-            }
-        }
-        #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)
-        #expect(try rig.queryCount(of: name, type: "AAAA", since: mark) == 1)
-    }
-
-    /// Row 12 of the acceptance list. It is asked for again after that time.
-    @Test("A name that does not exist is asked for once in its negative time to live")
-    func negative() async throws {
-        let rig = try await ServerRig.shared()
-        let time = HTTPDNSManualClock()
-        var configuration = try rig.settings()
-        configuration.resolver.timeSource = time
-        configuration.resolver.families = .v4
-        let name = "row12-nowhere.test"
-        let mark = rig.bindLogMark()
-        try await withClient(configuration) { client in
-            for number in 0..<100 {
-                let error = try await refusal { _ = try await client.get(url(name, rig)) }
-                #expect(error.code == .resolveFailed && error.description.contains(name), "\(error)")
-                if number < 99 { time.advance(by: .milliseconds(10)) }
-            }
-            #expect(try rig.queryCount(of: name, since: mark) == 1)
-            // The zone's negative time to live is 5 s.
-            time.advance(by: .seconds(5))
-            _ = try await refusal { _ = try await client.get(url(name, rig)) }
-            #expect(try rig.queryCount(of: name, since: mark) == 2)
         }
     }
 

@@ -3,8 +3,6 @@
 
 import Glibc
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -88,27 +86,5 @@ struct UntouchedSystemResolverTests {
         // The same program, led to the system resolver by an internal name: the tripwire sees it.
         let inner = Command(program, [rig.dohURL, rig.certificateAuthorityFile, "http://probe-internal/"])
         #expect(try await Tripwire.shared().run(inner).lookups == ["getaddrinfo probe-internal"])
-    }
-
-    /// Row 10 of the acceptance list. Without the fallback the error is named.
-    @Test("A dead provider causes a system lookup only where the fallback is on")
-    func deadProvider() async throws {
-        let rig = try await ServerRig.shared()
-        let name = try await name("untouched-dead", rig, "127.0.0.2")
-        // Held while the test runs, so that nobody else gets the port; BIND is not there.
-        let holder = try RawServer(address: "127.0.0.8", .hang)
-        let fetch = [
-            "fetch", "https://\(name):\(rig.tlsPort)/health", "--doh", "https://doh.test:\(holder.port)/dns-query",
-            "--bootstrap", "doh.test=127.0.0.66", "--cacert", rig.certificateAuthorityFile,
-        ]
-        let closed = try await Tripwire.shared().run(try Command.resolveTest(fetch + ["--json"]))
-        #expect(closed.result.status == 6 && closed.result.output == "")
-        #expect(closed.lookups == [])
-        for word in [#""code":"resolve-failed""#, #""phase":"resolve""#, name, "127.0.0.66:\(holder.port)"] {
-            #expect(closed.result.error.contains(word), "\(word) is not in \(closed.result.error)")
-        }
-        let open = try await Tripwire.shared().run(try Command.resolveTest(fetch + ["--system-fallback"]))
-        #expect(open.result.status == 6)
-        #expect(Set(open.lookups) == ["getaddrinfo \(name)"])
     }
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import ClientRig
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
-import HTTPTypes
 import Logging
 import ServerRig
 import Testing
@@ -33,7 +31,7 @@ struct TagOverTheWireTests {
         let url = "https://twice.wild.test:\(rig.tlsPort)/echo"
         try await withClient(settings(rig, outerLog)) { outer in
             var configuration = try settings(rig, innerLog)
-            configuration.networkInterceptors = [outer.rewriter, Stage { try await $2($0, $1) }, outer.rewriter]
+            configuration.networkInterceptors = [outer.rewriter, Around { try await $2($0, $1) }, outer.rewriter]
             try await withClient(configuration) { inner in
                 let response = try await inner.echo(url)
                 #expect(response.sni == "twice.wild.test" && response.address == "127.0.0.4")
@@ -121,7 +119,7 @@ struct TagOverTheWireTests {
         for isApplication in [false, true] {
             let (log, journal) = (RecordedLog(), Journal<String>())
             var configuration = try settings(rig, log)
-            let hops = Stage { request, context, next in
+            let hops = Around { request, context, next in
                 journal.write("hop \(context.hop) tagged \(context.tag != nil)")
                 return try await next(request, context)
             }
@@ -171,8 +169,8 @@ extension RecordedLog {
     }
 }
 
-extension HTTPDNSClient.Interceptor where Self == Stage {
-    static var followingRedirects: Stage { Stage.followingRedirects }
+extension HTTPDNSClient.Interceptor where Self == Around {
+    static var followingRedirects: Around { Around.followingRedirects }
 }
 
 extension HTTPDNSClient {

@@ -3,8 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -68,15 +66,7 @@ func withClient<Result>(
     _ configuration: HTTPDNSClient.Configuration,
     _ body: (HTTPDNSClient) async throws -> Result
 ) async throws -> Result {
-    let client = try await HTTPDNSClient(configuration: configuration)
-    do {
-        let result = try await body(client)
-        try await client.shutdown()
-        return result
-    } catch {
-        try await client.shutdown()
-        throw error
-    }
+    try await withHTTPDNSClient(configuration: configuration, body)
 }
 
 /// The client's error that `body` ends with.

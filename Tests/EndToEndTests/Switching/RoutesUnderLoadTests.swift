@@ -3,9 +3,7 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSCurl
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing

@@ -5,8 +5,6 @@ import Foundation
 import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSControl
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -91,14 +90,9 @@ struct CertificateRotationTests {
             let error = try await refusal { try await client.reloadCertificates() }
             #expect(error.code == .configuration && error.message.contains("does not belong to the certificate"))
             // Their own connection each.
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                for _ in 0..<4 {
-                    tasks.addTask {
-                        let response = try await client.get(rig.tenantURL("/once?half")) { $0.versions = .http1Only }
-                        #expect(response.status == .ok)
-                    }
-                }
-                try await tasks.waitForAll()
+            try await concurrently(4) { _ in
+                let response = try await client.get(rig.tenantURL("/once?half")) { $0.versions = .http1Only }
+                #expect(response.status == .ok)
             }
             try folder.copy(rig.certificateFile("tenant-b.key"), to: "tls.key")
             try await client.reloadCertificates()

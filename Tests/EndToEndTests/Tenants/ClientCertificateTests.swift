@@ -3,7 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -185,32 +184,5 @@ struct ClientCertificateTests {
         }
         let lines = try rig.accessLog()
         #expect(lines.allSatisfy { $0.target != "/health?pin=wrong" })
-    }
-
-    /// The exact name wins, then the longest suffix, then the pins for all.
-    @Test("A host's own key pins replace those for all hosts")
-    func pinsByHost() async throws {
-        let rig = try await ServerRig.shared()
-        let right = try await rig.pin(of: "good.pem")
-        let strange = try HTTPDNSTrust.PublicKeyPin(Self.strange)
-        var configuration = try rig.settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
-        configuration.trust.pins = [strange]
-        try configuration.trust.pin("*.wild.test", to: [right])
-        try configuration.trust.pin("bad.wild.test", to: [strange])
-        try await withClient(configuration) { client in
-            // One after the other on one loop: what is set for one host must not stay for the next.
-            for (host, isRight) in [
-                ("a.wild.test", true), ("bad.wild.test", false), ("one.test", false), ("b.wild.test", true),
-                ("bad.wild.test", false), ("a.wild.test", true),
-            ] {
-                let url = "https://\(host):\(rig.tlsPort)/health"
-                if isRight {
-                    #expect(try await client.get(url).text() == "127.0.0.2\n")
-                } else {
-                    let error = try await refusal { _ = try await client.get(url) }
-                    #expect(error.code == .certificateRefused, "\(host)")
-                }
-            }
-        }
     }
 }

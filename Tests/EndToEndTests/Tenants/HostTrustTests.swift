@@ -3,8 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -49,36 +47,6 @@ struct HostTrustTests {
                 #expect(error.phase == .tls && !error.requestMayHaveBeenSent, "\(host)")
             }
         }
-    }
-
-    /// A shared transport counts each of the settings.
-    @Test("The exact name's trust settings win, then those of the longest suffix")
-    func patterns() async throws {
-        let rig = try await ServerRig.shared()
-        let transport = HTTPDNSLibcurlTransport()
-        var configuration = try rig.settings(
-            mappings: ["*.wild.test": .addresses(["127.0.0.2"]), "one.test": .addresses(["127.0.0.2"])]
-        )
-        var wrong = configuration.trust
-        wrong.pins = [try HTTPDNSTrust.PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
-        configuration.trustByHost = [
-            try HTTPDNSRoute.Pattern("*.wild.test"): wrong,
-            try HTTPDNSRoute.Pattern("right.wild.test"): configuration.trust,
-        ]
-        let client = try await HTTPDNSClient(configuration: configuration, on: transport)
-        #expect(transport.usage.trustSettings == 2)
-        for host in ["right.wild.test", "one.test"] {
-            try await client.get("https://\(host):\(rig.tlsPort)/health").text()
-        }
-        let error = try await refusal { _ = try await client.get("https://other.wild.test:\(rig.tlsPort)/health") }
-        #expect(error.code == .certificateRefused)
-        #expect(client.endpointRecords.count >= 2)
-        client.retireConnections()
-        let fresh = try await client.get("https://one.test:\(rig.tlsPort)/health")
-        try await fresh.text()
-        #expect(fresh.exchanges.last?.reusedConnection == false)
-        try await client.shutdown()
-        #expect(transport.usage.clients == 0 && transport.usage.trustSettings == 0)
     }
 
     /// Nothing is left behind.

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -88,11 +87,8 @@ struct TenantCostTests {
         let transport = HTTPDNSLibcurlTransport()
         let client = try await client(on: transport) { $0.versions = .http1Only }
         func open(_ count: Int) async throws {
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                for _ in 0..<count {
-                    tasks.addTask { try await client.get("https://one.test:\(rig.http1Port)/stall/1").text() }
-                }
-                try await tasks.waitForAll()
+            try await concurrently(count) { _ in
+                try await client.get("https://one.test:\(rig.http1Port)/stall/1").text()
             }
         }
         try await open(28)

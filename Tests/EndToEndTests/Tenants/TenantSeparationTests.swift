@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -17,18 +16,13 @@ struct TenantSeparationTests {
 
     /// `count` requests, `width` at a time; every fifth ends its connection, so that new ones begin all the time.
     private static func load(_ client: HTTPDNSClient, _ url: String, count: Int, width: Int) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            for worker in 0..<width {
-                tasks.addTask {
-                    for number in stride(from: worker, to: count, by: width) {
-                        let path = number.isMultiple(of: 5) ? "/once" : "/health"
-                        let response = try await client.get(url.replacing("PATH", with: path))
-                        #expect(response.status == .ok)
-                        try await response.text()
-                    }
-                }
+        try await concurrently(width) { worker in
+            for number in stride(from: worker, to: count, by: width) {
+                let path = number.isMultiple(of: 5) ? "/once" : "/health"
+                let response = try await client.get(url.replacing("PATH", with: path))
+                #expect(response.status == .ok)
+                try await response.text()
             }
-            try await tasks.waitForAll()
         }
     }
 
