@@ -4,7 +4,6 @@
 import Glibc
 import HTTPDNS
 import HTTPDNSResponseCache
-import HTTPTypes
 
 /// A program for tests of the response cache that need a process of their own.
 ///

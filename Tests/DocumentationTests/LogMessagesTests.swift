@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import Logging
 import Testing
 

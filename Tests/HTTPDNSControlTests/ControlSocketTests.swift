@@ -3,9 +3,7 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSCore
 import HTTPDNSMonitor
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -282,31 +280,6 @@ struct ControlSocketTests {
         }
         #expect(error?.code.description == code, "\(error.map { "\($0)" } ?? "-")")
         #expect(error?.description.contains("\n") == false)
-    }
-
-    @Test("An invalid request gets a typed reply, and the next one is served", .timeLimit(.minutes(10)))
-    func rubbish() async throws {
-        let rig = try await ControlRig()
-        let socket = try rig.open()
-        let connection = try BareConnection(rig.path)
-        connection.send("\u{0}\u{1}{\"version\":1\n" + Self.ping)
-        #expect(connection.readLine()?.contains(#""code":"bad-request""#) == true)
-        #expect(connection.readLine()?.contains(#""command":"ping""#) == true)
-        connection.send([UInt8](repeating: 0x61, count: 200_000))
-        #expect(connection.readAll()?.contains("line-too-long") == true)
-        #expect(try await rig.call().ask(ControlRequest(.ping)).identity != nil)
-        await socket.shutdown()
-    }
-
-    @Test("A request without a line feed, on a half-closed connection, gets a reply", .timeLimit(.minutes(10)))
-    func halfClosed() async throws {
-        let rig = try await ControlRig()
-        let socket = try rig.open()
-        let connection = try BareConnection(rig.path)
-        connection.send(String(Self.ping.dropLast()))
-        connection.endInput()
-        #expect(connection.readAll()?.contains(#""command":"ping""#) == true)
-        await socket.shutdown()
     }
 
     @Test("The ninth connection is refused with a reply, and served once one has ended", .timeLimit(.minutes(10)))

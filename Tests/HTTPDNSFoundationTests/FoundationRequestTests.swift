@@ -5,10 +5,8 @@ import Foundation
 import FoundationNetworking
 import HTTPDNS
 import HTTPDNSFoundation
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import HTTPDNSTesting
-import HTTPTypes
 import ServerRig
 import Testing
 

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if ServiceLifecycle
-import HTTPDNSCore
 import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSServiceLifecycle

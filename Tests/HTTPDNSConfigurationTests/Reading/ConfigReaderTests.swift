@@ -4,8 +4,6 @@
 #if SwiftConfiguration && YAML
 import Configuration
 import HTTPDNSConfiguration
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

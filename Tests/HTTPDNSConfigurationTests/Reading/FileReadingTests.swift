@@ -4,7 +4,6 @@
 import Foundation
 import Glibc
 import HTTPDNS
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

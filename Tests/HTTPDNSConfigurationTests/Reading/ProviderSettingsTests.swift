@@ -4,8 +4,6 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSVendors
 import ServerRig
 import Testing

@@ -3,8 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import Testing
 
 #if YAML

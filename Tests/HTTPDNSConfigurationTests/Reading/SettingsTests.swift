@@ -3,9 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSCore
-import HTTPDNSPrimitives
-import HTTPTypes
 import Testing
 
 #if YAML

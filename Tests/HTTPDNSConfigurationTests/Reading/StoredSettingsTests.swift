@@ -3,7 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import ServerRig
 import Testing

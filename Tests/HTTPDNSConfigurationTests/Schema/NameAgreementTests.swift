@@ -3,8 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSResponseCache
 import HTTPDNSVendors
 import ServerRig

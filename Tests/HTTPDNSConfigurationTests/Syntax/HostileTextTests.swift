@@ -3,8 +3,6 @@
 
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

@@ -3,7 +3,6 @@
 
 import HTTPDNSConfiguration
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 

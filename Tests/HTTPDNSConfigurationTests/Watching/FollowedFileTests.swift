@@ -3,10 +3,8 @@
 
 #if YAML
 import Foundation
-import HTTPDNSCore
 import HTTPDNS
 import HTTPDNSConfiguration
-import HTTPDNSPrimitives
 import Logging
 import ServerRig
 import Testing

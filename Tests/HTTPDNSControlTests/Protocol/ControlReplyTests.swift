@@ -3,7 +3,6 @@
 
 import HTTPDNSControl
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import Testing
 
 @Suite("Replies of the control socket")

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNS
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 

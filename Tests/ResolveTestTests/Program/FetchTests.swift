@@ -131,29 +131,6 @@ struct FetchTests {
         #expect(!result.output.contains("hello"))
     }
 
-    @Test("The flag -d posts a form as curl does, unless -X and -H change that")
-    func data() async throws {
-        let server = try RawServer(.readHead, .read(3), Self.answer())
-        _ = try await fetch(server, ["-d", "a=1"])
-        _ = try await fetch(server, ["--data-binary", "@-", "-X", "PUT", "-H", "Content-Type: text/x"], input: "x\ny")
-        let texts = server.connections.map(\.text)
-        #expect(texts.first?.hasPrefix("POST /a?b HTTP/1.1\r\nHost: one.test:\(server.port)\r\n") == true)
-        #expect(texts.first?.contains("Content-Type: application/x-www-form-urlencoded\r\n") == true)
-        #expect(texts.first?.hasSuffix("\r\n\r\na=1") == true)
-        #expect(texts.last?.hasPrefix("PUT /a?b HTTP/1.1\r\n") == true)
-        #expect(texts.last?.contains("Content-Type: text/x\r\n") == true)
-        #expect(texts.last?.hasSuffix("\r\n\r\nx\ny") == true)
-    }
-
-    @Test("An empty -d is a POST with an empty body")
-    func emptyData() async throws {
-        let server = try RawServer(.readHead, Self.answer())
-        #expect(try await fetch(server, ["-d", ""]).status == 0)
-        let text = try #require(server.connections.first?.text)
-        #expect(text.hasPrefix("POST "))
-        #expect(text.lowercased().contains("content-length: 0\r\n"))
-    }
-
     @Test("The flag -H Host replaces the Host on the wire and in the JSON")
     func host() async throws {
         let server = try RawServer(.readHead, Self.answer())

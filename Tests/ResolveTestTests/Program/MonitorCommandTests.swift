@@ -5,8 +5,6 @@ import Foundation
 import HTTPDNS
 import HTTPDNSControl
 import HTTPDNSMonitor
-import HTTPDNSPrimitives
-import HTTPTypes
 import Testing
 
 @testable import ServerRig

@@ -3,7 +3,6 @@
 
 import Foundation
 import HTTPDNSCore
-import HTTPDNSPrimitives
 import ServerRig
 import Testing
 

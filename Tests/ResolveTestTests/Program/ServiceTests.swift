@@ -4,8 +4,6 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSControl
-import HTTPDNSCore
-import HTTPDNSPrimitives
 import HTTPDNSTesting
 import ServerRig
 import Testing

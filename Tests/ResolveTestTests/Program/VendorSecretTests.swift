@@ -4,9 +4,7 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSControl
-import HTTPDNSCore
 import HTTPDNSMonitor
-import HTTPDNSPrimitives
 import HTTPDNSVendors
 import ServerRig
 import Testing

@@ -4,7 +4,6 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSControl
-import HTTPDNSCore
 import HTTPDNSMonitor
 import HTTPDNSTesting
 import Testing

@@ -3,7 +3,6 @@
 
 import Foundation
 import HTTPDNS
-import HTTPDNSPrimitives
 import Testing
 
 @testable import resolve_test
