@@ -16,7 +16,7 @@ help: ## This list
 
 .PHONY: build
 build: build-dependencies ## Build the library and resolve-test
-	$(BUILD)
+	$(BUILD) --traits default,CommandLine
 
 # Where `make install` puts the program: $(DESTDIR)$(PREFIX)/bin, and the manual page and completions below $(DESTDIR)$(PREFIX)/share.
 PREFIX ?= /usr/local
@@ -115,11 +115,11 @@ operations: build-dependencies ## Count the reference-count operations and alloc
 
 # What takes the place of traits that are off.
 .PHONY: bare
-bare: build-dependencies ## Build resolve-test and the metrics without any package trait (traits: []), and look at the program
+bare: build-dependencies ## Build resolve-test and the metrics with no other package trait, and look at the program
 	$(call step,no traits)
 	[ $(NESTED_BUILD) = .build ] || $(BUILD) --build-tests $(TRAITS)
-	$(BUILD) --disable-default-traits --scratch-path $(NESTED_BUILD) --product resolve-test
-	$(BUILD) --disable-default-traits --scratch-path $(NESTED_BUILD) --target HTTPDNSMetrics
+	$(BUILD) --traits CommandLine --scratch-path $(NESTED_BUILD) --product resolve-test
+	$(BUILD) --traits CommandLine --scratch-path $(NESTED_BUILD) --target HTTPDNSMetrics
 	HTTPDNS_BARE=$(CURDIR)/$(NESTED_BUILD)/debug swift test $(TRAITS) --skip-build --filter BareProgramTests
 
 .PHONY: endurance
@@ -161,6 +161,8 @@ address-sanitizer: dependencies ## The same under the address sanitizer alone
 # The examples are documentation: one that does not compile is worse than none.
 .PHONY: nested
 nested: ## Build the examples, beside other packages that a server imports, and run their tests and the README's program
+	$(call step,packages that a program fetches)
+	@Scripts/check-consumer
 	$(call step,examples)
 	swift test --package-path Examples --scratch-path $(NESTED_BUILD)
 	$(call step,the first program of README.md)

@@ -30,6 +30,10 @@ let package = Package(
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
     traits: [
+        .trait(
+            name: "CommandLine",
+            description: "The commands of resolve-test (brings swift-argument-parser and HdrHistogram)"
+        ),
         .trait(name: "Digest", description: "Digest authentication of a client's requests (brings swift-crypto)"),
         .trait(
             name: "LocalProvider",
@@ -260,8 +264,12 @@ let package = Package(
                 "HTTPDNSPrimitives",
                 "HTTPDNSResponseCache",
                 "HTTPDNSMonitor",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["CommandLine"])
+                ),
+                .product(name: "Histogram", package: "hdrhistogram-swift", condition: .when(traits: ["CommandLine"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -297,7 +305,11 @@ let package = Package(
             dependencies: [
                 "AllocationCounter", "BenchmarkOrigin", "CHTTPDNSCurl", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS",
                 "HTTPDNSConfiguration", "HTTPDNSPrimitives", "ServerRig",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["CommandLine"])
+                ),
             ],
             path: "Benchmarks/Resolver",
             swiftSettings: settings

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
+
 internal import AllocationCounter
 internal import ArgumentParser
 internal import Foundation
@@ -117,3 +119,13 @@ struct ResolverBenchmark: AsyncParsableCommand {
         figures.results += results
     }
 }
+
+#else
+
+/// The benchmark without the package trait that reads its arguments.
+@main
+struct ResolverBenchmark {
+    static func main() { print("httpdns-bench-resolver: call it by Benchmarks/run --scenario resolver") }
+}
+
+#endif

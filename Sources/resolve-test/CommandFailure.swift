@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 internal import HTTPDNSControl
@@ -163,3 +164,4 @@ extension CommandFailure {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSCurl
 
@@ -74,3 +75,4 @@ enum CurlExitStatus {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 /// The hints of the program. Those of the library name its Swift settings; this program has flags and a file for them.
@@ -83,3 +84,4 @@ enum FlagHint {
         return text.contains(word) || text.contains(member) || text.contains("underlying")
     }
 }
+#endif

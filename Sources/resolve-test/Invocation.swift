@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import Dispatch
 internal import Foundation
@@ -225,3 +226,4 @@ enum UsageError {
         return text.isEmpty ? "the arguments cannot be read" : text
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 
 /// The program's entry point: arguments in, exit status out.
@@ -27,3 +28,20 @@ struct ResolveTest {
         exit(interruption.exitStatus ?? status)
     }
 }
+
+#else
+
+internal import Foundation
+
+/// The program without the package trait `CommandLine`, which brings what it reads its arguments with.
+@main
+struct ResolveTest {
+    static func main() {
+        FileHandle.standardError.write(
+            Data("resolve-test: built without its commands: swift build --traits default,CommandLine\n".utf8)
+        )
+        exit(2)
+    }
+}
+
+#endif

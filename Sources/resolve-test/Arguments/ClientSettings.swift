@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
@@ -160,3 +161,4 @@ extension HTTPDNSClient.Configuration {
         trustRoots = .file(authorities)
     }
 }
+#endif

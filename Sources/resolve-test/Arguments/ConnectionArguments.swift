@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSCurl
 
@@ -236,3 +237,4 @@ private enum AddressForm {
         return port
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 /// The conversion of a command line in curl's forms to one that ArgumentParser reads.
 ///
 /// curl reads `-sSLo FILE`, `-XPOST`, `-d@FILE` and `-H 'A: b'` alike: single letters, of which the first with a value takes the
@@ -167,3 +168,4 @@ extension CurlArguments {
         ),
     ]
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSCurl
@@ -199,3 +200,4 @@ struct AllowedProtocols: Sendable {
         "telnet", "tftp", "ws", "wss",
     ]
 }
+#endif

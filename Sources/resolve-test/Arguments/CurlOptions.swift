@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNS
 
@@ -91,3 +92,4 @@ struct CurlConnectionOptions: ParsableArguments, Sendable {
     @Flag("-N --no-buffer --progress-bar --no-progress-meter -g --globoff --path-as-is --tcp-nodelay", .hidden)
     var acceptedWithoutEffect = false
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSCurl
@@ -342,3 +343,4 @@ enum URLArgument {
         return String(name)
     }
 }
+#endif

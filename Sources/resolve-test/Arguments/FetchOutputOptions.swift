@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 
 /// The options of `fetch` about its output.
@@ -132,3 +133,4 @@ struct FetchBody: Sendable {
         return try BodyDestination(path: path, standardOutput: standardOutput)
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 /// A value of `-F`: a part of a multipart form, by curl's rules.
@@ -102,3 +103,4 @@ enum FormArgument {
         return types.first { lower.hasSuffix($0.key) }?.value ?? "application/octet-stream"
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPTypes
 
 /// The values of `-H`: header fields, and a Host field of the caller.
@@ -94,3 +95,4 @@ struct HeaderArgument: Sendable {
         return (String(text.dropLast()), "")
     }
 }
+#endif

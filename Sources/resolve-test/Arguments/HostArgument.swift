@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 /// A host on the command line, with the port whose mapping applies.
@@ -93,3 +94,4 @@ struct MapArgument: Sendable {
         return rules.filter { !overridden.contains($0.key.pattern) }.merging(given) { _, flag in flag }
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNSPrimitives
 
 /// The command of arguments without one: `resolve` for a name, `explain` for a URL.
@@ -70,3 +71,4 @@ enum ImpliedCommand {
         return nearest.name
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 
 /// An option is declared in one row: its names, the name of its value, its sentence in the help, and the property that it sets.
@@ -134,3 +135,4 @@ enum UnknownOption {
         return .usage("Unknown option '\(option)'", hint: hint)
     }
 }
+#endif

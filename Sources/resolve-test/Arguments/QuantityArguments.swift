@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNSConfiguration
 
 /// A number of bytes with a unit, as curl reads it.
@@ -42,3 +43,4 @@ enum DurationArgument {
         return seconds > 0 ? seconds : nil
     }
 }
+#endif

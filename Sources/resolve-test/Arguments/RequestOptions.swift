@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPTypes
@@ -75,3 +76,4 @@ struct RequestOptions: ParsableArguments, Sendable {
         if maximumSeconds != nil || !settings.readsFile { settings.configuration.timeouts.total = nil }
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 /// The words of `resolve` in any order, as dig takes them: hosts, record types, DoH services and `+short`.
@@ -99,3 +100,4 @@ struct ResolveWords: Sendable {
         return "https://\(authority)/dns-query"
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import Foundation
 internal import HTTPDNS
@@ -215,3 +216,4 @@ extension ClientSettings {
         return settings
     }
 }
+#endif

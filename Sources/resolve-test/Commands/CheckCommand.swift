@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
@@ -189,3 +190,4 @@ struct CheckReport {
         }
     }
 }
+#endif

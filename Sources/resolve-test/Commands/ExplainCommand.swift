@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSCurl
@@ -341,3 +342,4 @@ extension RewriteView {
         (self.answered, wasSent) = (answered, true)
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNS
 
@@ -210,3 +211,4 @@ enum MappingText {
         target.port.map { "\(HTTPDNSEndpoint(address: target.address, port: $0))" } ?? "\(target.address)"
     }
 }
+#endif

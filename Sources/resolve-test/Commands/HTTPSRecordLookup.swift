@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSMessages
 
@@ -122,3 +123,4 @@ struct HTTPSRecordLookup: Sendable {
         return failure
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNS
 
@@ -107,3 +108,4 @@ extension HTTPDNSClient {
         }
     }
 }
+#endif

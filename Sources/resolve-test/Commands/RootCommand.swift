@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNSPrimitives
 
@@ -59,3 +60,4 @@ protocol Subcommand: ParsableCommand, Sendable {
     /// Does the work and returns the exit status.
     func perform(on console: Console) async throws -> Int32
 }
+#endif

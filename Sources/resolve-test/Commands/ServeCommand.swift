@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNSConfiguration
 internal import HTTPDNSLocalProvider
@@ -104,3 +105,4 @@ struct ServeCommand: Subcommand {
     }
     #endif
 }
+#endif

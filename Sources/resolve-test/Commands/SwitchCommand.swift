@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSControl
@@ -92,3 +93,4 @@ enum SwitchReport {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSControl
@@ -109,3 +110,4 @@ struct WatchCommand: Subcommand {
         return ResolveReport(rows: rows, providerKinds: settings.providerKinds)
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 struct CompareReport {
@@ -151,3 +152,4 @@ extension CompareReport {
         ])
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 /// A comparer that queries both sides for a name, and verifies the answers by TLS.
@@ -122,3 +123,4 @@ struct Comparer: Sendable {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 /// The answers of HTTP-DNS and the system resolver for one name, with their verification by TLS.
@@ -165,3 +166,4 @@ extension Comparison {
         }
     }
 }
+#endif

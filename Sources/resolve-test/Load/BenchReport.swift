@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 internal import HTTPDNSCore
@@ -303,3 +304,4 @@ struct LatencyBars: Sendable {
         return String(repeating: Self.blocks[7], count: full) + (rest == 0 ? "" : String(Self.blocks[rest - 1]))
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
@@ -209,3 +210,4 @@ struct LoadSchedule: Sendable {
         return Ticket(due: plan.rate.map { start + .seconds(Double(begun) / $0) })
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
 internal import Histogram
@@ -165,3 +166,4 @@ extension LoadRecording {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 // The type `stat` belongs to this module when another file of the compilation imports it.
 internal import CDispatch
 internal import Foundation
@@ -145,3 +146,4 @@ struct DownloadProgress {
         return "       \(Figures.bytes(received))\(share)  \(Figures.fixed(rate / 1_048_576, places: 1)) MiB/s"
     }
 }
+#endif

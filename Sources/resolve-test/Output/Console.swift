@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 
 /// The output streams of a command, and its environment.
@@ -114,3 +115,4 @@ struct StandardStream: Sendable {
 enum SystemError {
     static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 
@@ -77,3 +78,4 @@ struct ClockText: Sendable {
         return String(repeating: "0", count: max(0, count - text.count)) + text
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 /// The corrections of the completion script that ArgumentParser writes for fish.
 ///
 /// The script describes the options for fish's `argparse`, which refuses names with a dot, such as `http1.1`. After a refusal
@@ -19,3 +20,4 @@ enum FishCompletion {
         }.joined(separator: "\n")
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
@@ -69,3 +70,4 @@ enum JSONText {
 
     private static func isTerminalControl(_ scalar: Unicode.Scalar) -> Bool { (0x7f..<0xa0).contains(scalar.value) }
 }
+#endif

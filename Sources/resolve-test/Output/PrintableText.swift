@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 /// Untrusted text in a form that is safe for a terminal: a server must not move the cursor, and an error has one line.
 enum PrintableText {
     static func line(_ text: String) -> String {
@@ -48,3 +49,4 @@ enum ShellText {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNSCore
 internal import HTTPTypes
 
@@ -82,3 +83,4 @@ enum RawText {
         }
     }
 }
+#endif

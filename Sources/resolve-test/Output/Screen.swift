@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 /// The width and style of a report's output.
 struct Screen: Sendable {
     /// The number of columns; `.max` where lines are not folded, as in a file.
@@ -192,3 +193,4 @@ extension String {
         return String(self[...end])
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSMonitor
 
@@ -53,3 +54,4 @@ extension TrafficText {
         self.init(Appearance(width: screen.width, isColored: screen.style.isColoured, isUnicode: screen.isUnicode))
     }
 }
+#endif

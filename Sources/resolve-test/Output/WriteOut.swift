@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSCurl
 internal import HTTPTypes
@@ -293,3 +294,4 @@ extension WriteOut.Values {
         self["time_starttransfer"] = .seconds((encrypted + (timings.firstByte ?? .zero)) / .seconds(1))
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 struct DumpReport {
@@ -203,3 +204,4 @@ struct DumpReport {
 
     private func lifetime(_ seconds: Double) -> String { Figures.lifetime(.seconds(seconds)) }
 }
+#endif

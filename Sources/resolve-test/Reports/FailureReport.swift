@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 
@@ -81,3 +82,4 @@ enum ProviderAttemptReport {
         ])
     }
 }
+#endif

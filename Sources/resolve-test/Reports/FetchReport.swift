@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
@@ -329,3 +330,4 @@ struct PhaseBars {
         }
     }
 }
+#endif

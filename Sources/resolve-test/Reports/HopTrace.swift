@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSCurl
 internal import HTTPDNSMonitor
@@ -81,3 +82,4 @@ enum HopTrace {
         hop.version == "\(HTTPDNSClient.HTTPVersion.http2)"
     }
 }
+#endif

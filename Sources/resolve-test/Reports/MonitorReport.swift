@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSMonitor
@@ -104,3 +105,4 @@ enum MonitorReport {
         fields.map { line(label, [PrintableText.line("\($0.name.rawName): \($0.value)")], screen) }.joined()
     }
 }
+#endif

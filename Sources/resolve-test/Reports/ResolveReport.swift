@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 struct ResolveReport {
@@ -171,3 +172,4 @@ extension CommandFailure {
         .object(["code": .text(code), "reason": .optional(reason), "message": .text(message)])
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 #if LocalProvider
 internal import Foundation
 internal import HTTPDNS
@@ -108,4 +109,5 @@ struct ServeReport: Sendable {
     /// Queries are still answered after the output was closed.
     private func write(_ text: String) { _ = try? console.standardOutput.write(text) }
 }
+#endif
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
@@ -37,3 +38,4 @@ struct VersionReport {
         ])
     }
 }
+#endif

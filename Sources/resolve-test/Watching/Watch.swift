@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 
@@ -118,3 +119,4 @@ struct Watch {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 
@@ -182,3 +183,4 @@ struct WatchRow: Sendable {
         }
     }
 }
+#endif

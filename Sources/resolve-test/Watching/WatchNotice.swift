@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Foundation
 internal import HTTPDNS
 
@@ -122,3 +123,4 @@ extension CommandFailure {
     /// The short reason for a cell of a table: `name not found`.
     var shortReason: String { (reason ?? code).split(separator: "-").joined(separator: " ") }
 }
+#endif

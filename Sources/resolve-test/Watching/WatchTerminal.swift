@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import Dispatch
 internal import Foundation
 
@@ -79,3 +80,4 @@ final class WatchTerminal {
         return source
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 
 /// A resolver of the program's own: it resolves each host at an interval, and its events are reported in between.
@@ -72,3 +73,4 @@ struct WatchedResolver: WatchSource {
         model.status = client.status(limit: 0)
     }
 }
+#endif

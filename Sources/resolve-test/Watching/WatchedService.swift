@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSControl
 internal import HTTPDNSPrimitives
@@ -120,3 +121,4 @@ extension HTTPDNSClient.Status {
         return counts
     }
 }
+#endif

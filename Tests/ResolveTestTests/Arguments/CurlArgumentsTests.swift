@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import ServerRig
 import Testing
@@ -87,3 +88,4 @@ struct CurlArgumentsTests {
         #expect(unknown == [])
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Testing
 
 @testable import resolve_test
@@ -68,3 +69,4 @@ struct ImpliedCommandTests {
         }
     }
 }
+#endif

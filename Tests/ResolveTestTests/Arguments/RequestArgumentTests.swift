@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import ServerRig
 import Testing
@@ -160,3 +161,4 @@ struct RequestArgumentTests {
         #expect(try ByteArgument.bytes(text, of: "--limit-rate") == bytes)
     }
 }
+#endif

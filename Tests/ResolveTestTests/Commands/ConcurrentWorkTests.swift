@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import ServerRig
 import Testing
 
@@ -21,3 +22,4 @@ struct ConcurrentWorkTests {
         #expect(running.most <= 3)
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import Testing
 
@@ -120,3 +121,4 @@ struct VerdictTests {
         #expect(Comparer.proof(of: failure) == (isRefused ? .refused("what happened") : .unreachable("what happened")))
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import Testing
 
@@ -247,3 +248,4 @@ struct GoldenProgramTests {
         #expect(result.error.split(separator: "\n").count <= 1, "\(result)")
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import Testing
 
@@ -76,3 +77,4 @@ struct LoadRecordingTests {
         #expect(whole.endpoints == ["203.0.113.8:443": 3])
     }
 }
+#endif

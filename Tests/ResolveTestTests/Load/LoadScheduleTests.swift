@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Testing
 
 @testable import resolve_test
@@ -48,3 +49,4 @@ struct LoadScheduleTests {
         #expect(slices.allSatisfy { ($0.requests ?? 0) > 0 })
     }
 }
+#endif

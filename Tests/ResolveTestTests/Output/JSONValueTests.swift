@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import Testing
 
@@ -63,3 +64,4 @@ struct JSONValueTests {
         #expect(JSONValue.seconds(.seconds(30)).oneLine == "30")
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import Testing
 
@@ -61,3 +62,4 @@ struct RawTextTests {
         #expect(values.headerJSON.oneLine == "{\":latin1\":[\"server\"],\"age\":[\"1\"],\"server\":[\"\u{f6}\"]}")
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Testing
 
 @testable import resolve_test
@@ -102,3 +103,4 @@ struct TextTests {
         #expect(FoldedText.text("https://one.test/", width: 5) == "https://one.test/")
     }
 }
+#endif

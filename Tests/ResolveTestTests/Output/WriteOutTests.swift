@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import ServerRig
 import Testing
@@ -83,3 +84,4 @@ struct WriteOutTests {
         #expect(format.unknown == ["nope"] && format.text(values()).map(\.text).joined() == "ab")
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import Testing
 
@@ -245,3 +246,4 @@ struct BenchOverTheWireTests {
         #expect(rates?.names == ["maximum", "minimum", "value"])
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import ServerRig
 import Testing
 
@@ -223,3 +224,4 @@ struct CompareTests {
         #expect(result.error == "resolve-test: \(error)\n")
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import ServerRig
 import Testing
@@ -165,3 +166,4 @@ struct ConfigurationFileTests {
         #expect(result.output.contains("127.0.0.3"))
     }
 }
+#endif

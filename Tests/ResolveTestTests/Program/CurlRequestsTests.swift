@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import ServerRig
 import Testing
@@ -135,3 +136,4 @@ struct CurlRequestsTests {
         #expect(result.status == 0 && result.output.isEmpty && folder.read("-") == "ok", "\(result)")
     }
 }
+#endif

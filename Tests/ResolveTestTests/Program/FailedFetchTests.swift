@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import ServerRig
 import Testing
 
@@ -62,3 +63,4 @@ struct FailedFetchTests {
         #expect(result.error.contains("* certificate: subject ") && result.error.contains("\n> GET /stall/30\n"))
     }
 }
+#endif

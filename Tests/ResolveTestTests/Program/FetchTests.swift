@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import ServerRig
 import Testing
@@ -447,3 +448,4 @@ struct FetchTests {
         #expect(ascii.error.contains("w first byte  b receive\n") && !brief.error.contains("b receive"))
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNSCore
 import HTTPDNSMessages
@@ -135,3 +136,4 @@ struct HTTPSRecordTests {
         try Golden.check("records") { RecordReport.text(rows, width: $0.width) }
     }
 }
+#endif

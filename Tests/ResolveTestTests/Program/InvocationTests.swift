@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import ServerRig
 import Testing
 
@@ -346,3 +347,4 @@ struct InvocationTests {
         #expect(try await Program.run(arguments + ["--allow", "169.254.0.0/16"]).status == 0)
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 
 @testable import resolve_test
@@ -38,3 +39,4 @@ struct JSONObject {
 
     func texts(_ name: String) -> [String] { members[name] as? [String] ?? [] }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNS
 import HTTPDNSControl
@@ -324,3 +325,4 @@ struct MonitorCommandTests {
         await bare.socket.shutdown()
     }
 }
+#endif

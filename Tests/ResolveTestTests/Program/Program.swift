@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import ServerRig
 
@@ -42,3 +43,4 @@ extension String {
         replacing(/[0-9]+(\.[0-9]+)? ms/, with: "N ms").replacing(/"seconds":[0-9.e-]+/, with: "\"seconds\":N")
     }
 }
+#endif

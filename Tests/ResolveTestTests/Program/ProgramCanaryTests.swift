@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNS
 import HTTPDNSControl
@@ -197,3 +198,4 @@ struct ProgramCanaryTests {
         try await client.shutdown()
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNSCore
 import ServerRig
@@ -158,3 +159,4 @@ struct ReadOnlyCommandTests {
         #expect(try await tripwire.run(Program.command(sending), recordsSockets: true).lookups.contains("socket IPv4"))
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import ServerRig
 import Testing
@@ -43,3 +44,4 @@ private func runInNamespace(_ script: String) async throws -> CommandResult {
         environment: Program.command([]).environment
     ).run()
 }
+#endif

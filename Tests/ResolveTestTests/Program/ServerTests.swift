@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import ServerRig
 import Testing
@@ -389,3 +390,4 @@ struct ServerTests {
         #expect(!wrong.error.contains("canary"))
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNS
 import HTTPDNSControl
@@ -283,3 +284,4 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 }
+#endif

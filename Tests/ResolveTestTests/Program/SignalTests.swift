@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import Testing
 
@@ -51,3 +52,4 @@ struct SignalTests {
         #expect(run.error.contains("\"exitStatus\":\(status)"), "\(run)")
     }
 }
+#endif

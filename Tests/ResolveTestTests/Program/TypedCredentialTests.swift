@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNSPrimitives
 import ServerRig
@@ -69,3 +70,4 @@ struct TypedCredentialTests {
         #expect(result.status == 0 && server.count(of: "Authorization: Basic") == 2, "\(result)")
     }
 }
+#endif

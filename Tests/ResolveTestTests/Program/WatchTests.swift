@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import Testing
 
@@ -133,3 +134,4 @@ struct WatchTests {
         _ = try #require(line, "no line with \(parts)")
     }
 }
+#endif

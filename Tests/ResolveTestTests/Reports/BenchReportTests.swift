@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import Testing
 
@@ -121,3 +122,4 @@ struct BenchReportTests {
         #expect(!report.text(.plain).contains("\u{1B}"))
     }
 }
+#endif

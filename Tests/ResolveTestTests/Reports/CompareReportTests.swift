@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import Testing
 
@@ -117,3 +118,4 @@ struct CompareReportTests {
         #expect(text.contains("\\u{1b}[2Jx") && !text.contains("\u{1b}"))
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNS
 import Testing
@@ -51,3 +52,4 @@ struct DumpReportTests {
         try Golden.check("dump", DumpReport(diagnostics: try Self.status()).text)
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNS
 import HTTPDNSCurl
@@ -67,3 +68,4 @@ struct ExitStatusTests {
         #expect(listed.isSuperset(of: [0, 1, 2, 3, 5, 8, 16, 22, 23, 33, 55, 129, 130, 141, 143]))
     }
 }
+#endif

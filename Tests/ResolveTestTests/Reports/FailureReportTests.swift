@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import HTTPDNSConfiguration
 import Testing
@@ -73,3 +74,4 @@ struct FailureReportTests {
         #expect(CommandFailure(HTTPDNSClientError(code: code, phase: .request, message: "m")).exitStatus == status)
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import Testing
 
@@ -186,3 +187,4 @@ struct FetchReportTests {
         #expect(report(hop).text(.plain).contains(#"302 https://evil.test/\r\n\u{1b}]0;x\u{7}"#))
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNS
 import ServerRig
@@ -157,3 +158,4 @@ struct FlagHintTests {
         #expect(CommandFailure(error).hint?.contains("--connect-timeout") == true)
     }
 }
+#endif

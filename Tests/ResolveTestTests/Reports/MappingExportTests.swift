@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import HTTPDNSConfiguration
 import Testing
@@ -90,3 +91,4 @@ struct MappingExportTests {
         #expect(MappingExport(rules: []).text(.curl) == "# no mappings\n")
     }
 }
+#endif

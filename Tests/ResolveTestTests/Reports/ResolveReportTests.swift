@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import HTTPDNS
 import Testing
 
@@ -70,3 +71,4 @@ struct ResolveReportTests {
         #expect(report.failure == nil)
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNS
 import Testing
@@ -71,3 +72,4 @@ struct WatchNoticeTests {
         #expect(model.isAnswered(times: 7) && !model.isAnswered(times: 8))
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if CommandLine
 import Foundation
 import HTTPDNS
 import Testing
@@ -263,3 +264,4 @@ struct WatchTableTests {
         return status
     }
 }
+#endif
