@@ -49,6 +49,9 @@ struct Measure: ParsableCommand {
     @Option(help: ArgumentHelp("The contender that go build made.", visibility: .hidden))
     var goProgram: String?
 
+    @Option(help: ArgumentHelp("Where this project's contenders from another checkout are.", visibility: .hidden))
+    var beforeFolder: String?
+
     mutating func validate() throws {
         if rounds < 1 { throw ValidationError("--rounds takes a number from 1.") }
         for name in names where !Scenario.all.contains(where: { $0.name == name }) {
@@ -58,11 +61,13 @@ struct Measure: ParsableCommand {
     }
 
     func run() throws {
-        let scenarios = names.isEmpty ? Scenario.all : Scenario.all.filter { names.contains($0.name) }
+        let chosen = names.isEmpty ? Scenario.all : Scenario.all.filter { names.contains($0.name) }
+        let scenarios = beforeFolder == nil ? chosen : chosen.compactMap(\.besideBefore)
         let cores = Cores.ofThisMachine()
         let programs = Programs(
             staticFolder: staticFolder.map { URL(fileURLWithPath: $0) },
-            go: goProgram.map { URL(fileURLWithPath: $0) }
+            go: goProgram.map { URL(fileURLWithPath: $0) },
+            beforeFolder: beforeFolder.map { URL(fileURLWithPath: $0) }
         )
         let origin = try Origin.start(on: cores)
         defer { origin.stop() }

@@ -11,6 +11,8 @@ struct Contender: Hashable {
         case staticRuntime
         /// Built by `go build`.
         case go
+        /// That of another checkout of this project.
+        case before
     }
 
     /// The place of a response cache.
@@ -47,6 +49,16 @@ struct Contender: Hashable {
     var share = 1.0
     /// Whether the URL must have the address: it has no option for the address of a name.
     var needsAddress = false
+
+    /// The same contender from another checkout.
+    var before: Contender {
+        var contender = self
+        contender.name += Contender.beforeSuffix
+        contender.build = .before
+        return contender
+    }
+
+    static let beforeSuffix = ", before"
 
     static let curl = Contender(name: "libcurl in C", executable: "bench-curl")
     static let client = Contender(name: "swift-httpdns", executable: "bench-client")

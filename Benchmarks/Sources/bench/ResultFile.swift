@@ -80,8 +80,10 @@ struct ResultFile: Codable {
     /// The figures by scenario, as far as the present program knows their names.
     func scenarioResults() -> [ScenarioResult] {
         var results: [ScenarioResult] = []
+        let isBeside = self.results.contains { $0.contender.hasSuffix(Contender.beforeSuffix) }
+        let scenarios = isBeside ? Scenario.all.compactMap(\.besideBefore) : Scenario.all
         for entry in self.results {
-            guard let scenario = Scenario.all.first(where: { $0.name == entry.scenario }),
+            guard let scenario = scenarios.first(where: { $0.name == entry.scenario }),
                 let contender = scenario.contenders.first(where: { $0.name == entry.contender })
             else { continue }
             let place =

@@ -54,7 +54,33 @@ struct SummaryTable {
         self.results = results
     }
 
-    var text: String { (ratios + targets).joined(separator: "\n") }
+    var text: String { (ratios + besideBefore + targets).joined(separator: "\n") }
+
+    /// This project's contenders as multiples of themselves from another checkout. The range has the middle half of the rounds.
+    private var besideBefore: [String] {
+        let rows = results.flatMap { result in
+            result.contenders.compactMap { contender -> String? in
+                guard let now = result.samples[contender], let before = result.samples[contender.before] else {
+                    return nil
+                }
+                func figures(_ quantity: Target.Quantity) -> [String] {
+                    let ratios = now.ratios(quantity, to: before).sorted()
+                    let middle = ratios[ratios.count / 4]...ratios[(3 * ratios.count - 1) / 4]
+                    return [
+                        String(format: "%.3f", ratios.median),
+                        String(format: "%.3f..%.3f", middle.lowerBound, middle.upperBound),
+                    ]
+                }
+                return Columns.row(
+                    "\(result.scenario.name) \(contender.name)",
+                    figures(.processorTime) + figures(.rate)
+                )
+            }
+        }
+        guard !rows.isEmpty else { return [] }
+        return ["", "As a multiple of the other checkout's, medians of the ratios of each round and their middle half"]
+            + [Columns.row("", ["CPU", "middle half", "rate", "middle half"])] + rows
+    }
 
     /// The CPU per request of the contenders that most scenarios have, as multiples of the C loop's.
     private var ratios: [String] {

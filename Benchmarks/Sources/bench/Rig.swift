@@ -93,6 +93,8 @@ struct Programs {
     var staticFolder: URL?
     /// The program that `go build` made; nil without Go.
     var go: URL?
+    /// The folder of this project's contenders from another checkout; nil without one.
+    var beforeFolder: URL?
 
     func has(_ contender: Contender) -> Bool { path(of: contender) != nil }
 
@@ -104,6 +106,7 @@ struct Programs {
                 OwnProcess.executable.deletingLastPathComponent().appendingPathComponent(contender.executable)
             case .staticRuntime: staticFolder?.appendingPathComponent(contender.executable)
             case .go: go
+            case .before: beforeFolder?.appendingPathComponent(contender.executable)
             }
         guard let path = path?.path, FileManager.default.isExecutableFile(atPath: path) else { return nil }
         return path
@@ -116,6 +119,7 @@ struct Programs {
         case .ordinary: return "not built"
         case .staticRuntime: return "not built, see Benchmarks/run"
         case .go: return "not installed, see --peers"
+        case .before: return "not built, see --before"
         }
     }
 }

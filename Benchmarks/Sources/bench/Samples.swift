@@ -39,11 +39,16 @@ struct Samples: Codable {
 
     func median(of quantity: Target.Quantity) -> Double { rounds.map { $0.figure(quantity) }.median }
 
-    /// The median of the ratios to another contender's figure of the same round.
+    /// The ratios to another contender's figure of the same round.
     ///
     /// Other work of the machine that lasts longer than a round affects both figures of it, and so leaves its ratio alone.
+    func ratios(_ quantity: Target.Quantity, to others: Samples) -> [Double] {
+        zip(rounds, others.rounds).map { $0.figure(quantity) / $1.figure(quantity) }
+    }
+
+    /// The median of the ratios of each round.
     func ratioPerRound(_ quantity: Target.Quantity, to others: Samples) -> Double {
-        zip(rounds, others.rounds).map { $0.figure(quantity) / $1.figure(quantity) }.median
+        ratios(quantity, to: others).median
     }
 
     /// The median of the differences from another contender's figure of the same round.

@@ -43,4 +43,14 @@ struct Scenario {
     /// The first is the one that the others are compared with.
     var contenders: [Contender]
     var targets: [Target] = []
+
+    /// The same load by this project's contenders, each beside itself from another checkout; nil when it has none of them.
+    var besideBefore: Scenario? {
+        let own = contenders.filter { $0.executable == Contender.client.executable && $0.build == .ordinary }
+        guard !own.isEmpty else { return nil }
+        var scenario = self
+        scenario.contenders = own.flatMap { [$0, $0.before] }
+        scenario.targets = []
+        return scenario
+    }
 }
