@@ -10,7 +10,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
 
     private let buffer: Lock<EventBuffer<Event, Waiter>>
     /// The property of an event that has the number of lost events or groups.
-    private let lostCount: WritableKeyPath<Event, Int> & Sendable
+    private let lostCount: any WritableKeyPath<Event, Int> & Sendable
     /// The limit that several queues share; nil without one.
     private let budget: EventBudget?
 
@@ -20,7 +20,7 @@ package final class EventQueue<Event: Sendable>: Sendable {
     package init(
         limit: Int,
         losing loss: EventLoss,
-        count lostCount: WritableKeyPath<Event, Int> & Sendable,
+        count lostCount: any WritableKeyPath<Event, Int> & Sendable,
         budget: EventBudget? = nil
     ) {
         buffer = Lock(EventBuffer(limit: limit, losing: loss))
