@@ -10,9 +10,10 @@ import Testing
 @Suite("Pipeline")
 struct PipelineOrderTests {
     private func noting(_ name: String, in journal: Journal<String>) -> Around {
-        Around.before { _ in
+        Around { request, context, next in
             journal.write("\(name) in")
             defer { journal.write("\(name) out") }
+            return try await next(request, context)
         }
     }
 
