@@ -53,7 +53,9 @@ struct RequestEventBufferTests {
             for index in calls.indices {
                 calls[index].send(event(kind, of: calls[index].id), to: &buffer)
                 guard buffer.count > 0, Int.random(in: 0..<3, using: &random) == 0 else { continue }
-                if case .event(let delivery) = buffer.take(orWaitAs: 0) { events.append(delivery.event) }
+                guard case .event(let delivery) = buffer.take(orWaitAs: 0) else { continue }
+                events.append(delivery.event)
+                lost = delivery.lost
             }
         }
         let left = buffer.end()
