@@ -104,12 +104,18 @@ final class TransportAdapter: HopSending {
         let clock = SystemTimeSource()
         if duration > .zero { await gate.awaitEmpty(until: clock.now() + duration, on: clock) }
         cut.close()
-        let end = ending.withLock { [transport] ending in
-            let end = ending ?? Task { await transport.shutdown() }
+        let (end, isFirst) = ending.withLock { [transport] ending in
+            if let ending { return (ending, false) }
+            let end = Task { await transport.shutdown() }
             ending = end
-            return end
+            return (end, true)
         }
-        await end.value
+        // The caller that has begun it may cancel it; those that wait with it may not.
+        await withTaskCancellationHandler {
+            await end.value
+        } onCancel: {
+            if isFirst { end.cancel() }
+        }
     }
 }
 
@@ -262,12 +268,31 @@ private struct LimitedChunks: AsyncSequence, Sendable {
         maximum = limits.maximumResponseBytes.map { isCoded ? ContentDecoder.codedLimit($0) : $0 }
     }
 
+    /// The use of the reader by an iterator, with which the hop ends, also when the response is kept.
+    private final class Reading: Sendable {
+        let reader: ChunkReader
+
+        init(_ reader: ChunkReader) { self.reader = reader }
+
+        deinit { end() }
+
+        func end() {
+            reader.place.leave()
+            // Without waiting for it: a read that was abandoned may still have the reader.
+            CallWork.detached { [reader] in await reader.end() }
+        }
+    }
+
     struct AsyncIterator: AsyncIteratorProtocol {
-        let chunks: LimitedChunks
+        private let chunks: LimitedChunks
+        private let reading: Reading
         private var count = 0
         private var hasEnded = false
 
-        init(_ chunks: LimitedChunks) { self.chunks = chunks }
+        init(_ chunks: LimitedChunks) {
+            self.chunks = chunks
+            reading = Reading(chunks.reader)
+        }
 
         mutating func next() async throws -> [UInt8]? {
             if hasEnded { return nil }
@@ -285,10 +310,7 @@ private struct LimitedChunks: AsyncSequence, Sendable {
                 hasEnded = false
                 return chunk
             } catch {
-                let reader = chunks.reader
-                reader.place.leave()
-                // Without waiting for it: a read that was abandoned may still have the reader.
-                CallWork.detached { await reader.end() }
+                reading.end()
                 throw error
             }
         }

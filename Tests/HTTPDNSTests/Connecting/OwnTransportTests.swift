@@ -260,6 +260,39 @@ struct OwnTransportTests {
         try await client.shutdown()
     }
 
+    @Test("A body that is left gives its permit back, also when its response is kept")
+    func leftBody() async throws {
+        let transport = OwnTransport { hop, _ in
+            HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0], body: Bytes())
+        }
+        let client = try await transport.client { $0.connections.maximumPerHost = 1 }
+        let kept = try await client.get("http://one.test/")
+        for try await bytes in kept.body {
+            #expect(bytes == [1])
+            break
+        }
+        let other = try await client.get("http://one.test/") { $0.timeouts.total = .seconds(60) }
+        #expect(other.status == .ok && kept.status == .ok)
+        try await client.shutdown()
+    }
+
+    @Test("A canceled shutdown of the client cancels that of its transport")
+    func canceledShutdown() async throws {
+        let hasBegun = Gate()
+        let transport = OwnTransport {
+            hasBegun.open()
+            try? await Task.sleep(for: .seconds(600))
+        } _: { hop, _ in
+            HTTPDNSHop.Response(HTTPResponse(status: .ok), from: hop.endpoints[0])
+        }
+        let client = try await transport.client()
+        let shutdown = Task { try await client.shutdown() }
+        await hasBegun.passage()
+        shutdown.cancel()
+        _ = await shutdown.result
+        #expect(transport.shutdowns == 1)
+    }
+
     @Test("The limit of a body counts it decoded", arguments: ["gzip", "br"])
     func codedLength(coding: String) async throws {
         // It does not shrink.
