@@ -277,6 +277,8 @@ final class GuardedStore: HTTPDNSResponseStore {
             var call: OneShot<Void>?
             /// Whether the base gets no further call but ``Writer/discard()``.
             var isEnded = false
+            /// Whether its ``Writer/finish()`` was called.
+            var isFinishing = false
         }
 
         private let base: any HTTPDNSResponseWriter
@@ -337,7 +339,10 @@ final class GuardedStore: HTTPDNSResponseStore {
             }
             let isStored: Bool?
             do {
-                isStored = try await call { try await $0.finish() }
+                isStored = try await call { [self] base in
+                    state.withLock { $0.isFinishing = true }
+                    return try await base.finish()
+                }
             } catch {
                 _ = end()
                 throw error
@@ -352,11 +357,11 @@ final class GuardedStore: HTTPDNSResponseStore {
         /// Ends the body after ``finish()``.
         /// - Returns: Whether the base has returned. Otherwise what it stores is removed then.
         private func end() -> Bool {
-            let call = state.withLock { state in
+            let (call, isFinishing) = state.withLock { state in
                 state.isEnded = true
-                return state.call
+                return (state.call, state.isFinishing)
             }
-            if let call { store.withdraw(entry, after: call) }
+            if let call { store.withdraw(entry, after: call) } else if !isFinishing { base.discard() }
             return call == nil
         }
 

@@ -62,6 +62,20 @@ struct GuardedWriterTests {
         #expect(store.journal.all.suffix(3) == ["finish", "finish ends", "remove"])
     }
 
+    @Test("A body whose end does not reach the store is discarded")
+    func discardWithoutFinish() async throws {
+        let store = SlowStore { _ in }
+        let (_, writer) = try await writer(store, .seconds(60))
+        #expect(try await writer.append([1]))
+        let end = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await writer.finish()
+        }
+        await #expect(throws: CancellationError.self) { try await end.value }
+        writer.discard()
+        #expect(store.journal.all == ["append", "append ends", "discard"])
+    }
+
     @Test("A body is discarded when the call of its store has ended")
     func discardBehindCall() async throws {
         let (gate, hasBegun, isDiscarded) = (Gate(), Gate(), Gate())
