@@ -134,40 +134,58 @@ struct PeekedChunks: AsyncSequence, Sendable {
         }
     }
 
+    /// The use of the stream by an iterator, with which it ends, also when its body is kept.
+    private final class Reading: Sendable {
+        let rest: StreamReader
+
+        init(_ rest: StreamReader) { self.rest = rest }
+
+        deinit { CallWork.detached { [rest] in await rest.end() } }
+    }
+
     struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate var start: [UInt8]
-        fileprivate let rest: StreamReader?
+        private var start: [UInt8]
+        private let reading: Reading?
+
+        fileprivate init(_ chunks: PeekedChunks) {
+            start = chunks.start
+            reading = chunks.isWhole ? nil : Reading(chunks.rest)
+        }
 
         mutating func next() async throws -> [UInt8]? {
             guard start.isEmpty else {
                 defer { start = [] }
                 return start
             }
-            return try await rest?.next()
+            return try await reading?.rest.next()
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(start: start, rest: isWhole ? nil : rest) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
 /// The one iterator of a stream, which first a predicate and then the transport read.
 private actor StreamReader {
-    private let chunks: any AsyncSequence<[UInt8], any Error> & Sendable
+    /// Nil once it has an iterator.
+    private var chunks: (any AsyncSequence<[UInt8], any Error> & Sendable)?
     private var iterator: (any AsyncIteratorProtocol<[UInt8], any Error>)?
-    private var hasBegun = false
+    private var hasEnded = false
 
     init(_ chunks: any AsyncSequence<[UInt8], any Error> & Sendable) { self.chunks = chunks }
 
+    /// Drops the iterator.
+    func end() { (chunks, iterator, hasEnded) = (nil, nil, true) }
+
     func next() async throws -> [UInt8]? {
-        if !hasBegun {
-            hasBegun = true
+        if let chunks {
             iterator = Self.iterator(of: chunks)
+            self.chunks = nil
         }
         // A second reader at the same time would find none: SinglePass lets one through.
         guard var current = iterator else { return nil }
         iterator = nil
         let chunk = try await current.next(isolation: self)
-        if chunk != nil { iterator = current }
+        if chunk != nil, !hasEnded { iterator = current }
         return chunk
     }
 

@@ -18,6 +18,27 @@ struct RequestPredicateTests {
         }
     }
 
+    @Test("A stream of which the start was read ends with its iterator")
+    func endOfPeekedStream() async throws {
+        let hasEnded = Gate()
+        func chunks() -> PeekedChunks {
+            PeekedChunks(
+                AsyncThrowingStream<[UInt8], any Error> { continuation in
+                    continuation.onTermination = { _ in hasEnded.open() }
+                    for byte in 1...3 { continuation.yield([UInt8(byte)]) }
+                }
+            )
+        }
+        var peeked = chunks()
+        try await peeked.read(upTo: 2)
+        for try await bytes in peeked {
+            #expect(bytes == [1, 2])
+            break
+        }
+        await hasEnded.passage()
+        #expect(peeked.start == [1, 2] && !peeked.isWhole)
+    }
+
     @Test(
         "A condition compares its part of the request",
         arguments: [
