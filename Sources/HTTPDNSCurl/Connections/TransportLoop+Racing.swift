@@ -136,7 +136,9 @@ extension TransportLoop {
 
     /// Ends a transfer that no handle carries: one that has not begun, or whose race has no winner.
     func end(_ transfer: Transfer, _ result: Result<TransferSummary, any Error>) {
-        for handle in transfer.endRace() { takeOut(handle) }
+        // While the transfer has its race, which is in the facts of its attempts.
+        for handle in transfer.attempts.compactMap(\.self) { takeOut(handle) }
+        transfer.endRace()
         noteHedgesOver(transfer)
         resumeLater(transfer.deliver(end: result))
     }

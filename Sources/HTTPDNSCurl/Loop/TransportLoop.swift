@@ -314,7 +314,7 @@ final class TransportLoop {
         if let transfer = handle.transfer {
             stopLosers(of: transfer)
             noteHedgesOver(transfer)
-            _ = transfer.endRace()
+            transfer.endRace()
         }
         takeOut(handle, isAdded: isAdded)
     }

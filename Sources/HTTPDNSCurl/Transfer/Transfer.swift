@@ -96,12 +96,7 @@ final class Transfer: @unchecked Sendable {
         attempts[index] = handle
     }
 
-    /// Ends the race.
-    /// - Returns: The handles of its attempts.
-    func endRace() -> [EasyHandle] {
-        defer { (race, attempts) = (nil, []) }
-        return attempts.compactMap(\.self)
-    }
+    func endRace() { (race, attempts) = (nil, []) }
 
     /// Passes the endpoints whose lookup is in flight to the loop, as soon as they are known.
     func addLateEndpoints() {

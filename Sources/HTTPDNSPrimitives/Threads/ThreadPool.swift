@@ -68,7 +68,8 @@ package final class ThreadPool: Sendable {
         prepare: @escaping @Sendable () -> Void = {}
     ) {
         self.init(limit: 1, rest: rest) { body in
-            DetachedThread.start(named: name) {
+            // The program's code may run on it.
+            DetachedThread.start(named: name, hasWholeStack: true) {
                 prepare()
                 body()
             }
