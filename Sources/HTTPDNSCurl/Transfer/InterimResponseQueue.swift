@@ -41,8 +41,7 @@ package final class InterimResponseQueue: Sendable {
     func close(by deadline: MonotonicTime? = nil) async {
         waiting.finish()
         guard let calls = calls.withLock({ $0 }) else { return }
-        let end = deadline ?? MonotonicTime(nanoseconds: .max)
-        _ = await LimitedWork.run(until: end, on: SystemTimeSource()) { await calls.value }
+        _ = await LimitedWork.run(until: deadline, on: SystemTimeSource()) { await calls.value }
         calls.cancel()
     }
 }

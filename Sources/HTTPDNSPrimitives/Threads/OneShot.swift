@@ -83,12 +83,12 @@ package enum LimitedWork<Success: Sendable>: Sendable {
     case timedOut
     case canceled
 
-    /// Runs `operation` until `deadline`.
+    /// Runs `operation` until `deadline`; without one until it ends.
     ///
     /// At the deadline, or when the calling task is canceled, the operation's task is canceled and this returns without
     /// waiting for it. So the limit also holds for an operation that ignores cancellation.
     package static func run(
-        until deadline: MonotonicTime,
+        until deadline: MonotonicTime?,
         on timeSource: any TimeSource,
         operation: @escaping @Sendable () async throws -> Success
     ) async -> LimitedWork<Success> {
@@ -102,13 +102,15 @@ package enum LimitedWork<Success: Sendable>: Sendable {
                 ending.deliver(.failed(error))
             }
         }
-        let timer = CallWork.detached {
-            guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
-            ending.deliver(.timedOut)
+        let timer = deadline.map { deadline in
+            CallWork.detached {
+                guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
+                ending.deliver(.timedOut)
+            }
         }
         defer {
             work.cancel()
-            timer.cancel()
+            timer?.cancel()
         }
         return await ending.value(orOnCancel: .canceled)
     }
