@@ -148,7 +148,7 @@ package final class EventBudget: Sendable {
     func give(back count: Int) { waiting.wrappingSubtract(count, ordering: .relaxed) }
 }
 
-/// What a full buffer loses.
+/// The events that a full buffer loses.
 package enum EventLoss: Sendable {
     /// The oldest events. Their number is that since the last delivered event.
     case oldest

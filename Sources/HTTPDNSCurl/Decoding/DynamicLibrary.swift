@@ -13,7 +13,7 @@ struct DynamicLibrary: Sendable {
     /// The program with the libraries that it is linked with, such as the TLS library of libcurl.
     static let program = DynamicLibrary(handle: nil)
 
-    nonisolated(unsafe) private let handle: UnsafeMutableRawPointer?
+    nonisolated(unsafe) private let handle: UnsafeMutableRawPointer?  // Never closed; any thread may call dlsym(3).
 
     /// - Parameter name: The file name that the library's ABI has, such as `libzstd.so.1`.
     init(_ name: String) throws(Missing) {
