@@ -176,13 +176,13 @@ bench: dependencies ## Measure all scenarios in one run, beside libcurl in C, As
 	@Benchmarks/run $(BENCH)
 	@Benchmarks/run --scenario resolver --check
 
-# make simulate SEED=9 TRACE=1 plays one world again; FOR=600 goes on for ten minutes; FAULTS=1 plants faults. Without any of them
+# make simulate SEED=9 TRACE=1 plays one world again; FIRST=225 WORLDS=224 plays others; FOR=600 goes on for ten minutes; FAULTS=1 plants faults. Without any of them
 # it is the step of `make test`: two processes beside each other, each of which plays every second world.
-SIMULATE = $(strip $(if $(SEED),--seed $(SEED)) $(if $(CALLS),--calls $(CALLS)) $(if $(WORLDS),--worlds $(WORLDS)) $(if $(FOR),--for $(FOR)) $(if $(TRACE),--trace))
+SIMULATE = $(strip $(if $(SEED),--seed $(SEED)) $(if $(CALLS),--calls $(CALLS)) $(if $(FIRST),--first $(FIRST)) $(if $(WORLDS),--worlds $(WORLDS)) $(if $(FOR),--for $(FOR)) $(if $(TRACE),--trace))
 SIMULATOR = $(NESTED_BUILD)/release/httpdns-simulate
 
 .PHONY: simulate
-simulate: build-dependencies ## Play worlds of hostile servers with the real client in virtual time (SEED, CALLS, WORLDS, FOR seconds, TRACE=1, FAULTS=1)
+simulate: build-dependencies ## Play worlds of hostile servers with the real client in virtual time (SEED, CALLS, FIRST, WORLDS, FOR seconds, TRACE=1, FAULTS=1)
 	$(call step,simulation)
 ifdef FAULTS
 	@Scripts/find-faults

@@ -11,7 +11,10 @@ func writeError(_ line: String) {
 }
 
 struct Arguments {
-    var worlds = 20
+    /// 20, or with ``seconds`` as many as there is time for.
+    var worlds: UInt64?
+    /// The seed of the first world: a long run can be made in several ones.
+    var first: UInt64 = 1
     var calls = 500
     var seed: UInt64?
     var seconds: Double?
@@ -35,7 +38,8 @@ struct Arguments {
         }
         while index < words.count {
             switch words[index] {
-            case "--worlds": worlds = Int(try value())
+            case "--worlds": worlds = UInt64(try value())
+            case "--first": first = UInt64(try value())
             case "--calls": calls = Int(try value())
             case "--seed": seed = UInt64(try value())
             case "--for": seconds = try value()
@@ -92,7 +96,8 @@ func simulate(_ arguments: Arguments) -> Bool {
             Variant(depth: depth, order: .arrival), Variant(depth: depth, order: .random(1), isObserved: true),
         ]
     }
-    let seeds = arguments.seed.map { $0...$0 } ?? 1...UInt64(max(1, arguments.worlds))
+    let worlds = arguments.worlds ?? (arguments.seconds == nil ? 20 : UInt64(UInt32.max))
+    let seeds = arguments.seed.map { $0...$0 } ?? arguments.first...(arguments.first + max(1, worlds) - 1)
     // What the process makes once, such as the seed of the hashes of names, must not depend on the first world.
     _ = play(World(seed: 0, calls: 20), variants[0])
     Stage.coverage = [:]

@@ -4,7 +4,8 @@
 // Plays worlds of hostile origins, providers and operators with the real client in virtual time, and looks for broken
 // rules.
 //
-// usage: httpdns-simulate [--worlds N] [--calls N] [--seed N] [--for SECONDS] [--part I/N] [--trace] [--until-broken]
+// usage: httpdns-simulate [--first SEED] [--worlds N] [--calls N] [--seed N]
+//     [--for SECONDS] [--part I/N] [--trace] [--until-broken]
 
 internal import CHTTPDNSSimulation
 internal import Glibc
