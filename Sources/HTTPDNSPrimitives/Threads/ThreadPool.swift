@@ -12,7 +12,11 @@ package final class ThreadPool: Sendable {
     private typealias Work = @Sendable () -> Void
 
     private struct State: Sendable {
-        var waiting: [Work] = []
+        /// The work that waits: ``next``, the first of it last, and then ``later``. Taking the first of a long array would move
+        /// all others, under the lock.
+        var next: [Work] = []
+        var later: [Work] = []
+        var waitingCount: Int { next.count + later.count }
         /// The work that has a time, the earliest first.
         var timed: [(number: UInt64, deadline: MonotonicTime, work: Work)] = []
         var lastNumber: UInt64 = 0
@@ -21,6 +25,11 @@ package final class ThreadPool: Sendable {
         var idle = 0
         /// Whether threads without work end immediately.
         var isLeaving = false
+
+        mutating func takeFirst() -> Work? {
+            if next.isEmpty { (next, later) = (later.reversed(), []) }
+            return next.popLast()
+        }
     }
 
     /// The pool for the files of request and response bodies, of all clients of the process. The folder of a response cache
@@ -77,7 +86,7 @@ package final class ThreadPool: Sendable {
     }
 
     /// The number of pieces of work that wait for a thread.
-    package var waitingCount: Int { state.read { $0.waiting.count } }
+    package var waitingCount: Int { state.read { $0.waitingCount } }
 
     /// The number of threads that do not wait for work.
     package var threadsAtWork: Int { state.read { $0.threads - $0.idle } }
@@ -88,12 +97,12 @@ package final class ThreadPool: Sendable {
     package func start(_ work: @escaping @Sendable () -> Void) -> Bool {
         var isTaken = false
         state.changeWakingOne { state in
-            guard state.waiting.count < maximumWaiting else { return false }
+            guard state.waitingCount < maximumWaiting else { return false }
             state.isLeaving = false
             // Each piece of work that waits takes one of the idle threads.
-            let hasIdleThread = state.idle > state.waiting.count
+            let hasIdleThread = state.idle > state.waitingCount
             isTaken = hasIdleThread || hasThread(&state)
-            if isTaken { state.waiting.append(work) }
+            if isTaken { state.later.append(work) }
             return hasIdleThread
         }
         return isTaken
@@ -143,13 +152,13 @@ package final class ThreadPool: Sendable {
                 state.timed.first?.deadline ?? (state.isLeaving ? MonotonicTime(nanoseconds: .min) : restEnd)
             } for: { state -> Work? in
                 let isDue = state.timed.first.map { $0.deadline <= SystemTimeSource().now() } ?? false
-                if state.waiting.isEmpty, !isDue {
+                if state.waitingCount == 0, !isDue {
                     if !isIdle { state.idle += 1 }
                     isIdle = true
                     return nil
                 }
                 if isIdle { state.idle -= 1 }
-                return isDue ? state.timed.removeFirst().work : state.waiting.removeFirst()
+                return isDue ? state.timed.removeFirst().work : state.takeFirst()
             } orElse: { state in
                 guard state.timed.isEmpty else { return }
                 // Still under the lock: no work can arrive for a thread that ends.

@@ -47,6 +47,17 @@ struct ThreadPoolTests {
         #expect(pool.start {} && threads.asked == 3)
     }
 
+    /// Moving all that waits for each piece would take minutes.
+    @Test("A long backlog is worked off in order, in time that grows with its length", .timeLimit(.minutes(1)))
+    func backlog() {
+        let threads = Threads(allowed: 1)
+        let pool = ThreadPool(limit: 1, rest: .zero, startThread: threads.start)
+        let last = Lock(0)
+        for number in 1...400_000 { #expect(pool.start { last.withLock { $0 += $0 == number - 1 ? 1 : 0 } }) }
+        threads.runFirst()
+        #expect(last.withLock { $0 } == 400_000)
+    }
+
     @Test("A thread that has ended its work serves the next one, and no other is started")
     func kept() async {
         let started = Lock(0)
