@@ -18,10 +18,17 @@ extension StringProtocol {
 
 extension BidirectionalCollection<UInt8> {
     /// The bytes without spaces and tabs at their ends.
-    package var trimmed: SubSequence {
+    package var trimmed: SubSequence { trimmedBytes }
+
+    fileprivate var trimmedBytes: SubSequence {
         func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         let start = drop(while: isBlank)
         guard let last = start.lastIndex(where: { !isBlank($0) }) else { return self[endIndex...] }
         return start[...last]
     }
+}
+
+extension Slice<UnsafeBufferPointer<UInt8>> {
+    /// The same for the lines of a response head: generic code of another module is not specialized.
+    package var trimmed: Self { trimmedBytes }
 }

@@ -57,13 +57,13 @@ enum ResponseHeadParser {
                     guard let last = fields.indices.last else { continue }
                     var value = fields[last].withUnsafeBytesOfValue { Array($0) }
                     value.append(UInt8(ascii: " "))
-                    value += trimmed(line)
+                    value += line.trimmed
                     fields[last] = HTTPField(name: fields[last].name, lenientValue: value)
                     continue
                 }
                 guard let colon = line.firstIndex(of: UInt8(ascii: ":")), let name = FieldNames.name(line[..<colon])
                 else { continue }
-                let value = trimmed(line[(colon + 1)...])
+                let value = line[(colon + 1)...].trimmed
                 if value.allSatisfy({ $0 < 0x80 && $0 >= 0x20 }) {
                     fields.append(HTTPField(name: name, value: text(value)))
                 } else {
@@ -99,7 +99,7 @@ enum ResponseHeadParser {
         else { return nil }
         let code = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
         guard code >= 100 else { return nil }
-        let reason = trimmed(rest.dropFirst(3))
+        let reason = rest.dropFirst(3).trimmed
         let reasonBytes = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: reason))
         if code == 200, reason.isEmpty || reasonBytes.isEqual(to: "OK") { return (version, .ok) }
         let phrase = String(decoding: reason.map { $0 < 0x20 || $0 >= 0x7f ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
@@ -115,13 +115,6 @@ enum ResponseHeadParser {
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-
-    private static func trimmed(_ line: Line) -> Line {
-        var (start, end) = (line.startIndex, line.endIndex)
-        while start < end, isSpace(line[start]) { start += 1 }
-        while start < end, isSpace(line[end - 1]) { end -= 1 }
-        return line[start..<end]
-    }
 
     private static func text(_ line: Line) -> String {
         String(decoding: UnsafeBufferPointer(rebasing: line), as: UTF8.self)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// The remaining life of a record when its message arrives, by the HTTP response that carries it.
@@ -18,7 +19,7 @@ struct HTTPFreshness: Hashable {
     /// several ages and the least of several `max-age` count.
     init(_ fields: HTTPFields) {
         let firstAge = fields.singleton(.age)?.value.split(separator: ",", omittingEmptySubsequences: false).first
-        age = firstAge.flatMap { Self.seconds(Self.trimmed($0.utf8)) } ?? 0
+        age = firstAge.flatMap { Self.seconds($0.utf8.trimmed) } ?? 0
         maximumAge = Self.directives(in: fields[.cacheControl] ?? "")
             .compactMap(Self.maximumAge(in:))
             .filter { $0 > 0 }
@@ -55,17 +56,17 @@ struct HTTPFreshness: Hashable {
 
     /// Returns the value of a `max-age` directive, which may be in quotes (RFC 9111 section 5.2).
     private static func maximumAge(in directive: [UInt8]) -> Int64? {
-        let directive = trimmed(directive)
+        let directive = directive.trimmed
         let name = "max-age="
         let isNamed = directive.prefix(name.utf8.count).elementsEqual(name.utf8) { $0 | 0x20 == $1 | 0x20 }
         guard isNamed else { return nil }
         var value = directive.dropFirst(name.utf8.count)
         let quote = UInt8(ascii: "\"")
         if value.count >= 2, value.first == quote, value.last == quote { value = value.dropFirst().dropLast() }
-        return seconds(Array(value))
+        return seconds(value)
     }
 
-    private static func seconds(_ digits: [UInt8]) -> Int64? {
+    private static func seconds(_ digits: some Collection<UInt8>) -> Int64? {
         guard !digits.isEmpty else { return nil }
         var value: Int64 = 0
         for digit in digits {
@@ -73,12 +74,5 @@ struct HTTPFreshness: Hashable {
             value = min(value * 10 + Int64(digit - UInt8(ascii: "0")), maximumSeconds)
         }
         return value
-    }
-
-    private static func trimmed(_ octets: some Sequence<UInt8>) -> [UInt8] {
-        let isBlank = { (octet: UInt8) in octet == UInt8(ascii: " ") || octet == UInt8(ascii: "\t") }
-        var rest = Array(octets.drop(while: isBlank))[...]
-        while let last = rest.last, isBlank(last) { rest.removeLast() }
-        return Array(rest)
     }
 }
