@@ -4,6 +4,7 @@
 public import Foundation
 public import FoundationNetworking
 public import HTTPDNS
+internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Request {
     /// Creates a request for a URL of Foundation.
@@ -103,7 +104,7 @@ extension HTTPDNSClient.Request {
     }
 
     private static func length(_ value: String) throws(HTTPDNSClientError) -> Int64 {
-        guard let length = Int64(value), length >= 0 else {
+        guard let length = Int64(digits: value) else {
             throw HTTPDNSClientError.invalid(
                 "its Content-Length is not a number of bytes",
                 hint: "remove the field; a stream without a length is sent in chunks"

@@ -32,3 +32,11 @@ extension Slice<UnsafeBufferPointer<UInt8>> {
     /// The same for the lines of a response head: generic code of another module is not specialized.
     package var trimmed: Self { trimmedBytes }
 }
+
+extension FixedWidthInteger {
+    /// Creates the number that consists of digits alone. A sign is no digit, and the initializers of Swift accept one.
+    package init?(digits text: some StringProtocol, radix: Int = 10) {
+        guard let first = text.utf8.first, first != UInt8(ascii: "+"), first != UInt8(ascii: "-") else { return nil }
+        self.init(text, radix: radix)
+    }
+}

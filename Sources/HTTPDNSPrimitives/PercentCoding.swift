@@ -4,13 +4,20 @@
 /// Texts in which `%` and two hexadecimal digits stand for a byte (RFC 3986 section 2.1).
 package enum PercentCoding {
     /// Returns the bytes that a text stands for. A percent sign without two digits stays.
-    package static func decoded(_ text: some Sequence<UInt8>) -> [UInt8] {
+    package static func decoded(_ text: some Sequence<UInt8>) -> [UInt8] { decoded(text, isStrict: false) ?? [] }
+
+    /// Returns the bytes that a text stands for; nil for a percent sign without two digits.
+    package static func strictlyDecoded(_ text: some Sequence<UInt8>) -> [UInt8]? { decoded(text, isStrict: true) }
+
+    private static func decoded(_ text: some Sequence<UInt8>, isStrict: Bool) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = Array(text)[...]
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%"), let high = digit(rest.first), let low = digit(rest.dropFirst().first) {
                 bytes.append(high << 4 | low)
                 rest = rest.dropFirst(2)
+            } else if isStrict, byte == UInt8(ascii: "%") {
+                return nil
             } else {
                 bytes.append(byte)
             }
@@ -21,16 +28,21 @@ package enum PercentCoding {
     /// Returns a text that stands for bytes, with digits in upper case.
     /// - Parameter others: The bytes that stay, besides letters and digits.
     package static func encoded(_ bytes: some Sequence<UInt8>, keeping others: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var text: [UInt8] = []
-        for byte in bytes {
+        encoded(bytes) { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"):
-                text.append(byte)
-            case _ where others.utf8.contains(byte): text.append(byte)
-            default: text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                true
+            default: others.utf8.contains(byte)
             }
+        }
+    }
+
+    /// Returns a text that stands for bytes, of which some stay.
+    package static func encoded(_ bytes: some Sequence<UInt8>, keeping isKept: (UInt8) -> Bool) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let text = bytes.flatMap { byte in
+            isKept(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
         return String(decoding: text, as: UTF8.self)
     }

@@ -443,6 +443,6 @@ enum BodyLength: Sendable {
         if decodes, let coding = fields[.contentEncoding], coding.lowercased() != "identity" { return nil }
         // Content-Length is ignored beside Transfer-Encoding (RFC 9112 section 6.3).
         guard !fields.contains(.transferEncoding) else { return nil }
-        return fields.singleton(.contentLength).flatMap { Int64($0.value) }
+        return fields.singleton(.contentLength).flatMap { Int64(digits: $0.value) }
     }
 }

@@ -79,10 +79,12 @@ enum CookieFileFormat {
         guard isHost(parts[0]) else { throw Damage(reason: "the first field is no canonical host") }
         guard let isHostOnly = choice(parts[1], "host", "domain"), let isSecure = choice(parts[3], "secure", "-"),
             let isHTTPOnly = choice(parts[4], "http-only", "-"), let sameSite = sameSites[parts[5]],
-            let expiry = Int64(parts[6]), let creation = Int64(parts[7]), let access = Int64(parts[8])
+            let expiry = Int64(digits: parts[6]), let creation = Int64(digits: parts[7]),
+            let access = Int64(digits: parts[8])
         else { throw Damage(reason: "an attribute or a time cannot be read") }
-        guard let path = decoded(parts[2]), path.first == UInt8(ascii: "/"),
-            path.count <= SetCookie.maximumAttribute, let name = decoded(parts[9]), let value = decoded(parts[10]),
+        guard let path = PercentCoding.strictlyDecoded(parts[2].utf8), path.first == UInt8(ascii: "/"),
+            path.count <= SetCookie.maximumAttribute, let name = PercentCoding.strictlyDecoded(parts[9].utf8),
+            let value = PercentCoding.strictlyDecoded(parts[10].utf8),
             isSendable(name, value)
         else { throw Damage(reason: "the path, the name or the value cannot be read") }
         return StoredCookie(
@@ -117,34 +119,8 @@ enum CookieFileFormat {
             && name.allSatisfy { isAllowed($0) && $0 != UInt8(ascii: "=") } && value.allSatisfy(isAllowed)
     }
 
-    // MARK: bytes as text
-
     private static func encoded(_ bytes: [UInt8]) -> String {
-        var text = ""
-        for byte in bytes {
-            if (0x21...0x7e).contains(byte), byte != UInt8(ascii: "%") {
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }
-        }
-        return text
-    }
-
-    private static func decoded(_ text: String) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            guard digits.utf8.count == 2, let value = UInt8(digits, radix: 16) else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return bytes
+        PercentCoding.encoded(bytes) { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "%") }
     }
 }
 

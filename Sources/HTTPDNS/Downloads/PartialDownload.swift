@@ -140,19 +140,15 @@ struct ContentRange: Hashable, Sendable {
         let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
         let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last else {
+        guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]), first <= last
+        else {
             return nil
         }
         self.first = first
         self.last = last
         if parts[1] != "*" {
-            guard let total = Self.number(parts[1]), last < total else { return nil }
+            guard let total = Int64(digits: parts[1]), last < total else { return nil }
             self.total = total
         }
-    }
-
-    /// Returns the value of digits. A sign is no digit.
-    private static func number(_ text: Substring) -> Int64? {
-        text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil
     }
 }

@@ -128,7 +128,7 @@ extension HTTPDNSClient.Proxy {
         let (host, portText) = HTTPDNSClient.Proxy.split(rest)
         var port: UInt16 = kind == .https ? 443 : 1080
         if let portText {
-            guard let number = UInt16(portText), number > 0 else { throw refusal("its port is not 1 to 65535") }
+            guard let number = UInt16(digits: portText), number > 0 else { throw refusal("its port is not 1 to 65535") }
             port = number
         }
         do {

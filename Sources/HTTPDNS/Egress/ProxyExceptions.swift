@@ -120,7 +120,7 @@ extension HTTPDNSClient.Proxy.Exceptions.Entry {
             self.init(place: .name(host.description))
             return
         }
-        guard let port = UInt16(parts[1]), port > 0 else { return nil }
+        guard let port = UInt16(digits: parts[1]), port > 0 else { return nil }
         self.init(place: .name(host.description), port: port)
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// The replacement of secrets in JSON: the values of members, and the secrets of texts in strings.
 ///
 /// It reads tokens and not values, so it also finds the secrets of a JSON text that ends too early or has errors. Everything
@@ -303,7 +305,7 @@ struct JSONSecretScan {
                 continue
             }
             if escape == UInt8(ascii: "u"), rest.count >= 4,
-                let unit = UInt16(String(decoding: rest.prefix(4), as: UTF8.self), radix: 16)
+                let unit = UInt16(digits: String(decoding: rest.prefix(4), as: UTF8.self), radix: 16)
             {
                 units.append(unit)
                 rest = rest.dropFirst(4)

@@ -166,7 +166,8 @@ private let refusals = "HTTP statuses, one or a list: 400 to 499 but 408 and 429
 extension SettingForm<Int> {
     fileprivate static let refusal = SettingForm(refusals, values: "400 to 499 but 408 and 429") {
         (text, _) throws(ValueMistake) in
-        guard text.utf8.count == 3, let status = Int(text), HTTPDNSTencentProvider.mayRefuseAccount(status) else {
+        guard text.utf8.count == 3, let status = Int(digits: text), HTTPDNSTencentProvider.mayRefuseAccount(status)
+        else {
             throw ValueMistake("found \(quoted(text)); allowed: \(refusals)")
         }
         return status

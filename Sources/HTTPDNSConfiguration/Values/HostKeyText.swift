@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 /// The text form of the keys of routes and mappings: names, suffixes, `*`, and ports.
 package enum HostKeyText {
     /// Parses the key of a route: `name`, `*.suffix` or `*`.
-    package static func parseRoute(_ text: String) throws(ValueMistake) -> HTTPDNSRoute.Pattern {
+    static func parseRoute(_ text: String) throws(ValueMistake) -> HTTPDNSRoute.Pattern {
         if text == "*" { return .any }
         let key = try parse(text)
         guard key.port == nil else {
@@ -32,7 +32,7 @@ package enum HostKeyText {
 
     /// Parses one name, where neither suffix nor port nor address is allowed.
     /// - Parameter addressHint: The hint for an address.
-    package static func parseName(
+    static func parseName(
         _ text: String,
         addressHint: String = "an address stands alone, without via"
     ) throws(ValueMistake) -> HTTPDNSName {

@@ -115,11 +115,11 @@ package enum ByteCountText {
 }
 
 /// The text form of percentages in the file: digits, and at most two more after a point.
-package enum PercentText {
+enum PercentText {
     private static let allowed = "allowed: a number from 0 to 100 with at most two decimals, such as 25 or 0.5"
 
     /// Parses a percentage from 0 to 100.
-    package static func parse(_ text: String) throws(ValueMistake) -> Double {
+    static func parse(_ text: String) throws(ValueMistake) -> Double {
         guard let digits = digits(text), digits == text, let percent = Double(text) else {
             let hint = digits(text).map { "write \($0)" }
             throw ValueMistake("\(quoted(text)) is not a percentage; \(allowed)", hint: hint)
@@ -145,9 +145,9 @@ package enum PercentText {
 }
 
 /// The text form of whole numbers in the file: decimal digits.
-package enum WholeNumberText {
+enum WholeNumberText {
     /// Parses a number in `range`.
-    package static func parse(_ text: String, in range: ClosedRange<Int>) throws(ValueMistake) -> Int {
+    static func parse(_ text: String, in range: ClosedRange<Int>) throws(ValueMistake) -> Int {
         let allowed = "allowed: a whole number from \(range.lowerBound) to \(range.upperBound)"
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {

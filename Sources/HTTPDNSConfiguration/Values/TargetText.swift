@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 package import HTTPDNSCore
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// The text form of addresses in the file, with or without a port.
 package enum TargetText {
@@ -26,7 +26,7 @@ package enum TargetText {
     package static func isAddress(_ text: String) -> Bool { address(split(text).host) != nil }
 
     /// Parses an address where no port is allowed.
-    package static func parseAddress(_ text: String) throws(ValueMistake) -> HTTPDNSAddress {
+    static func parseAddress(_ text: String) throws(ValueMistake) -> HTTPDNSAddress {
         let (host, port) = split(text)
         guard let address = address(host) else {
             throw mistake(in: text, allowed: "allowed: IPv4 such as 192.0.2.53, IPv6 such as \"2001:db8::53\"")
@@ -105,9 +105,7 @@ package enum TargetText {
 enum PortText {
     /// Parses 1 to 65535; `text` is the whole value, for the error.
     static func parse(_ digits: Substring, of text: String) throws(ValueMistake) -> UInt16 {
-        guard !digits.isEmpty, digits.utf8.count <= 5, !digits.hasPrefix("0"),
-            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = UInt16(digits)
-        else {
+        guard !digits.isEmpty, digits.utf8.count <= 5, !digits.hasPrefix("0"), let port = UInt16(digits: digits) else {
             throw ValueMistake("\(quoted(text)): \(quoted(digits)) is not a port; allowed: 1 to 65535")
         }
         return port
@@ -121,7 +119,7 @@ enum AddressBlockText {
         if let block = HTTPDNSAddressBlock(text) { return block }
         let allowed = "allowed: CIDR such as 10.0.0.0/8 or \"fd00::/8\", or an address"
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        if parts.count == 2, let address = HTTPDNSAddress(String(parts[0])), let length = Int(parts[1]),
+        if parts.count == 2, let address = HTTPDNSAddress(String(parts[0])), let length = Int(digits: parts[1]),
             let block = HTTPDNSAddressBlock(address, prefixLength: length)
         {
             throw ValueMistake(

@@ -107,7 +107,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     }
 
     /// Reads the file as ``renew()`` does, without waiting. A failure is reported as a warning.
-    package func requestRenewal() { _ = demand(nil) }
+    func requestRenewal() { _ = demand(nil) }
 
     /// - Returns: false after the end.
     private func demand(_ waiter: Waiter?) -> Bool {

@@ -4,6 +4,7 @@
 package import HTTPDNS
 package import HTTPDNSCore
 package import HTTPDNSMonitor
+internal import HTTPDNSPrimitives
 
 /// The conditions on the records of calls in a reply. A record must fulfill all of them.
 package struct RecordSelection: Hashable, Sendable {
@@ -18,7 +19,7 @@ package struct RecordSelection: Hashable, Sendable {
             description = text
             if text.utf8.count == 3, text.hasSuffix("xx"), let first = Int(text.prefix(1)), (1...5).contains(first) {
                 range = first * 100...first * 100 + 99
-            } else if text.utf8.count == 3, let status = Int(text), (100...599).contains(status) {
+            } else if text.utf8.count == 3, let status = Int(digits: text), (100...599).contains(status) {
                 range = status...status
             } else {
                 return nil

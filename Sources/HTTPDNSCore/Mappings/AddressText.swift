@@ -74,9 +74,6 @@ package struct AddressTextError: Error, Hashable, Sendable, CustomStringConverti
 /// A TCP port in text: decimal digits without sign or leading zero, 1 to 65535.
 enum PortNumber {
     static func read(_ text: Substring) -> UInt16? {
-        guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
-            text.utf8.first != UInt8(ascii: "0")
-        else { return nil }
-        return UInt16(text)
+        text.utf8.first == UInt8(ascii: "0") ? nil : UInt16(digits: text)
     }
 }

@@ -22,7 +22,7 @@ struct AlibabaV2Served: AlibabaProtocol {
         let parameters = try QueryParameters(request.query).unique()
         let settings = inquiry.zone.settings.alibaba
         try Self.checkAccount(try parameters.required("id"), settings)
-        guard let number = Int(parameters["m"] ?? "0"), (0...2).contains(number) else {
+        guard let number = Int(digits: parameters["m"] ?? "0"), (0...2).contains(number) else {
             throw Refusal(.missingArgument, "m is none of 0, 1 and 2")
         }
         try checkSignature(parameters, &inquiry)

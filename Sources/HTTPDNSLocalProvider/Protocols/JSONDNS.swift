@@ -52,7 +52,7 @@ struct JSONDNS: ServedProtocol {
     private static func type(_ text: String) throws(Refusal) -> DNSRecordType {
         let words: [String: DNSRecordType] = ["A": .a, "AAAA": .aaaa, "CNAME": .cname, "SOA": .soa, "HTTPS": .https]
         if let type = words[text.uppercased()] { return type }
-        guard let number = UInt16(text), number > 0 else {
+        guard let number = UInt16(digits: text), number > 0 else {
             throw Refusal(.invalidQuery, "type is neither a number from 1 to 65535 nor A, AAAA, CNAME, SOA or HTTPS")
         }
         return DNSRecordType(number: number)

@@ -61,10 +61,7 @@ struct ServedQuery {
     ///
     /// Only one to ten digits are accepted, so that comparisons cannot overflow; anything else gives nil.
     static func time(_ text: some StringProtocol) -> Int64? {
-        guard (1...10).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            return nil
-        }
-        return Int64(text)
+        text.utf8.count <= 10 ? Int64(digits: text) : nil
     }
 
     /// Parses names, each a host name.
@@ -116,17 +113,8 @@ struct QueryParameters: Sendable {
     }
 
     private static func decoded(_ text: Substring.UTF8View) throws(Refusal) -> String {
-        var octets: [UInt8] = []
-        var rest = text
-        while let octet = rest.popFirst() {
-            guard octet == UInt8(ascii: "%") else {
-                octets.append(octet)
-                continue
-            }
-            guard let first = rest.popFirst(), let second = rest.popFirst(),
-                let value = Hexadecimal.octets(String(decoding: [first, second], as: UTF8.self))?.first
-            else { throw Refusal(.missingArgument, "a percent sign is not followed by two hexadecimal digits") }
-            octets.append(value)
+        guard let octets = PercentCoding.strictlyDecoded(text) else {
+            throw Refusal(.missingArgument, "a percent sign is not followed by two hexadecimal digits")
         }
         guard let text = String(validating: octets, as: UTF8.self) else {
             throw Refusal(.missingArgument, "a parameter is not UTF-8")

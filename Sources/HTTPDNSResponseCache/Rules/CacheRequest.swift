@@ -79,7 +79,7 @@ struct CacheSalt: Hashable, Sendable {
 
     /// Reads the text of a salt; nil for another one.
     init?(text: String) {
-        guard text.utf8.count == 32, let number = UInt128(text, radix: 16) else { return nil }
+        guard text.utf8.count == 32, let number = UInt128(digits: text, radix: 16) else { return nil }
         self.number = number
     }
 

@@ -3,6 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSCore
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// Conditional requests, and what their responses change (RFC 9111 section 4.3).
@@ -188,7 +189,6 @@ extension HTTPFields {
 extension CacheControl {
     /// Returns a number of digits alone; nil for anything else and for a number over 18 digits.
     static func decimal(_ text: String) -> Int64? {
-        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ 48...57 ~= $0 }) else { return nil }
-        return Int64(text)
+        text.utf8.count <= 18 ? Int64(digits: text) : nil
     }
 }

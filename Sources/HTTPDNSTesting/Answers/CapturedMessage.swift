@@ -64,7 +64,7 @@ struct CapturedMessage: Hashable, Sendable {
         guard let version = versions[String(decoding: parts[0], as: UTF8.self)] else {
             throw lines.error("a status line such as \"HTTP/1.1 200 OK\" is expected")
         }
-        guard parts.count > 1, parts[1].count == 3, let code = Int(String(decoding: parts[1], as: UTF8.self)),
+        guard parts.count > 1, parts[1].count == 3, let code = Int(digits: String(decoding: parts[1], as: UTF8.self)),
             (100...599).contains(code)
         else { throw lines.error("the status is not a number from 100 to 599") }
         let reason = parts.count > 2 ? String(decoding: parts[2], as: UTF8.self) : ""
@@ -89,9 +89,9 @@ struct CapturedMessage: Hashable, Sendable {
     ) throws(HTTPDNSStubs.AnswerError) -> Int? {
         let values = Set(fields[values: .contentLength])
         guard let value = values.first else { return nil }
-        guard values.count == 1, value.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
-            let length = Int(value)
-        else { throw lines.error("Content-Length is not one number") }
+        guard values.count == 1, let length = Int(digits: value) else {
+            throw lines.error("Content-Length is not one number")
+        }
         return length
     }
 

@@ -127,7 +127,7 @@ extension HTTPDNSStubs {
             _ text: String,
             _ lines: MessageLines
         ) throws(HTTPDNSStubs.AnswerError) -> HTTPResponse.Status {
-            guard let code = Int(text), (200...599).contains(code) else {
+            guard let code = Int(digits: text), (200...599).contains(code) else {
                 throw lines.error("the status is not a number from 200 to 599")
             }
             return HTTPResponse.Status(code: code)

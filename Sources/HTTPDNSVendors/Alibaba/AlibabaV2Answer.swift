@@ -43,7 +43,7 @@ enum AlibabaV2Answer {
         let mode: UInt16?
         switch root["mode"] {
         case nil, .null?: mode = 0
-        case .string(let text)?: mode = UInt16(text)
+        case .string(let text)?: mode = UInt16(digits: text)
         case .some(let value): mode = value.uint16
         }
         let expected = AlibabaV2Payload.mode(payload?.encryption)

@@ -117,7 +117,6 @@ enum TencentText {
 
     /// Returns the number in `text`, of up to ten digits; `nil` for anything else.
     static func number(_ text: Substring) -> Int64? {
-        let isNumber = text.utf8.count <= 10 && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        return isNumber ? Int64(text) : nil
+        text.utf8.count <= 10 ? Int64(digits: text) : nil
     }
 }

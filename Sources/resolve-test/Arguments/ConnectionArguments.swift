@@ -4,6 +4,7 @@
 #if CommandLine
 internal import HTTPDNS
 internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 struct ResolveRules {
     private var rules: [ResolveArgument] = []
@@ -57,7 +58,7 @@ struct ResolveArgument {
             + (value.hasPrefix("[") ? "]" : "")
         let rest = value.dropFirst(name.count)
         let parts = rest.dropFirst().split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard rest.hasPrefix(":"), let port = UInt16(parts[0]), port > 0,
+        guard rest.hasPrefix(":"), let port = UInt16(digits: parts[0]), port > 0,
             isRemoval || parts.count == 2 && !parts[1].isEmpty
         else { throw .usage("--resolve \"\(text)\" is not a host, a port and its addresses", hint: Self.form) }
         isForEveryHost = name == "*"
@@ -233,7 +234,7 @@ private enum AddressForm {
     /// Returns a port, `.some(nil)` for an empty text, and nil for anything else.
     static func port(_ text: String) -> UInt16?? {
         if text.isEmpty { return .some(nil) }
-        guard let port = UInt16(text), port > 0 else { return nil }
+        guard let port = UInt16(digits: text), port > 0 else { return nil }
         return port
     }
 }

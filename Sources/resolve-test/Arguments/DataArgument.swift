@@ -4,6 +4,7 @@
 #if CommandLine
 internal import ArgumentParser
 internal import Foundation
+internal import HTTPDNSPrimitives
 
 /// A value of `-d` and its relatives: a part of a request body, by curl's rules.
 struct DataArgument: ExpressibleByArgument, Hashable, Sendable {
@@ -79,17 +80,8 @@ struct DataArgument: ExpressibleByArgument, Hashable, Sendable {
 
     /// Returns the bytes as curl encodes them: letters, digits and `-._~` stay.
     static func percentEncoded(_ bytes: [UInt8], blank: String = "+") -> [UInt8] {
-        let digits = Array("0123456789ABCDEF".utf8)
-        return bytes.flatMap { byte -> [UInt8] in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                [byte]
-            case UInt8(ascii: " "): Array(blank.utf8)
-            default: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
+        let texts = bytes.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        return Array(texts.map { PercentCoding.encoded($0, keeping: "-._~") }.joined(separator: blank).utf8)
     }
 }
 

@@ -3,6 +3,7 @@
 
 #if CommandLine
 internal import ArgumentParser
+internal import HTTPDNSPrimitives
 
 /// The options of `fetch` about its output.
 struct FetchOutputOptions: ParsableArguments, Sendable {
@@ -106,7 +107,7 @@ struct FetchBody: Sendable {
         if text == "-" {
             if let path, path != "-" { body.offset = BodyDestination.size(ofFile: path) ?? 0 }
         } else {
-            guard let number = Int(text), number >= 0 else {
+            guard let number = Int(digits: text) else {
                 throw .usage("-C \"\(text)\" is not a number of bytes", hint: "write -C - for the end of the file")
             }
             body.offset = number

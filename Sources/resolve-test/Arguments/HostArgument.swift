@@ -3,6 +3,7 @@
 
 #if CommandLine
 internal import HTTPDNS
+internal import HTTPDNSPrimitives
 
 /// A host on the command line, with the port whose mapping applies.
 struct HostArgument: Sendable {
@@ -27,8 +28,7 @@ struct HostArgument: Sendable {
         }
         let (hostText, portText) = Self.split(text)
         if let portText {
-            guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(portText), number > 0
-            else {
+            guard let number = UInt16(digits: portText), number > 0 else {
                 throw .usage("\"\(text)\": the port must be a number from 1 to 65535")
             }
             port = number

@@ -3,6 +3,7 @@
 
 #if CommandLine
 internal import HTTPDNSConfiguration
+internal import HTTPDNSPrimitives
 
 /// A number of bytes with a unit, as curl reads it.
 enum ByteArgument {
@@ -11,7 +12,7 @@ enum ByteArgument {
         let units: [Character: Int] = ["k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "b": 1]
         let unit = text.last.flatMap { units[Character($0.lowercased())] }
         let digits = unit == nil ? text[...] : text.dropLast()
-        guard let number = Int(digits), number >= 0 else {
+        guard let number = Int(digits: digits) else {
             throw .usage("\(option) \"\(text)\" is not a number of bytes", hint: "such as \(option) 100k")
         }
         let (bytes, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)

@@ -5,6 +5,7 @@
 internal import ArgumentParser
 internal import HTTPDNS
 internal import HTTPDNSMonitor
+internal import HTTPDNSPrimitives
 internal import HTTPDNSResponseCache
 internal import HTTPTypes
 
@@ -208,7 +209,7 @@ struct FetchCommand: Subcommand {
         }
         let earlier = call.recorder.heads.dropLast().joined()
         try write(heads: earlier + HeadText.text(response), of: call, on: console)
-        let length = response.headerFields.singleton(.contentLength).flatMap { Int($0.value) }
+        let length = response.headerFields.singleton(.contentLength).flatMap { Int(digits: $0.value) }
         var progress = DownloadProgress(
             on: console.standardError,
             expected: length,

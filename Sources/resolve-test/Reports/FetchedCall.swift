@@ -46,7 +46,7 @@ extension FetchReport {
             cache: response.cacheSource.map { source in
                 CacheView(
                     source: source.description,
-                    age: response.headerFields.singleton(.age).flatMap { Int($0.value) }
+                    age: response.headerFields.singleton(.age).flatMap { Int(digits: $0.value) }
                 )
             },
             contentRange: response.headerFields.singleton(.contentRange)?.value

@@ -122,7 +122,8 @@ struct CookieFileTests {
         let broken = [
             String(lines[2].dropLast(3)), lines[2].replacing("\thost\t", with: "\tall\t"),
             lines[2].replacing("one.test", with: "One.Test"), lines[2].replacing("canary", with: "can%0aary"),
-            lines[2].replacing("canary", with: "can%zzary"), "\(lines[2])\tmore\t.",
+            lines[2].replacing("canary", with: "can%zzary"), lines[2].replacing("\t/\t", with: "\t/%+1\t"),
+            "\(lines[2])\tmore\t.",
             lines[2].replacing("\t/\t", with: "\tx\t"),
             lines[2].replacing("\t/\t", with: "\t/\(String(repeating: "x", count: 1024))\t"),
         ]

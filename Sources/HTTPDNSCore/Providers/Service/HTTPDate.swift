@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// The date of an HTTP field (RFC 9110 section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`, or one of the two obsolete forms that
 /// recipients must read, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
 package enum HTTPDate {
@@ -42,9 +44,7 @@ package enum HTTPDate {
     }
 
     private static func number(_ text: Substring, digits: Int) -> Int64? {
-        guard text.utf8.count == digits, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        return Int64(text)
+        text.utf8.count == digits ? Int64(digits: text) : nil
     }
 
     /// Returns the days since 1970-01-01 in the Gregorian calendar. Years begin in March, so that a leap day is the last of its

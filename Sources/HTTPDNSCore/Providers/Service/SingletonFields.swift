@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
 package import HTTPTypes
 
 /// The reader of fields that a message has once (RFC 9110 section 5.5).
@@ -86,16 +87,7 @@ extension HTTPField {
     package var uriReference: String {
         withUnsafeBytesOfValue { bytes in
             if let text = String(validating: bytes, as: UTF8.self) { return text }
-            let digits = Array("0123456789ABCDEF".utf8)
-            var text: [UInt8] = []
-            for byte in bytes {
-                if byte < 0x80 {
-                    text.append(byte)
-                } else {
-                    text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-                }
-            }
-            return String(decoding: text, as: UTF8.self)
+            return PercentCoding.encoded(bytes) { $0 < 0x80 }
         }
     }
 }
