@@ -33,6 +33,8 @@ final class FolderWatch: Sendable {
     private struct State {
         /// The number of the watch; nil without one.
         var number: Int32?
+        /// Whether a watch may exist whose number is not known yet.
+        var isArming = false
         var events: [FileEvent] = []
         /// Whether the last event was a write.
         var isBeingWritten = false
@@ -68,12 +70,14 @@ final class FolderWatch: Sendable {
     }
 
     /// Watches the folder that has the path now, which may be another. It may block.
+    /// - Parameter add: inotify_add_watch(2).
     /// - Returns: Whether it is watched, or does not exist.
-    func arm() -> Bool {
-        let number = inotify_add_watch(descriptor, folder, UInt32(bitPattern: Self.mask))
+    func arm(_ add: (Int32, UnsafePointer<CChar>, UInt32) -> Int32 = inotify_add_watch) -> Bool {
+        state.withLock { $0.isArming = true }
+        let number = add(descriptor, folder, UInt32(bitPattern: Self.mask))
         let isMissing = number < 0 && (errno == ENOENT || errno == ENOTDIR)
         let former = state.withLock { state in
-            defer { state.number = number < 0 ? nil : number }
+            defer { (state.number, state.isArming) = (number < 0 ? nil : number, false) }
             return state.number
         }
         if let former, former != number { inotify_rm_watch(descriptor, former) }
@@ -130,7 +134,8 @@ final class FolderWatch: Sendable {
             offset = end
             func has(_ bit: Int32) -> Bool { event.mask & UInt32(bitPattern: bit) != 0 }
             // A removed watch still has events in the queue, and reports their end.
-            guard has(IN_Q_OVERFLOW) || event.wd == state.number && !has(IN_IGNORED) else { continue }
+            let isOwn = event.wd == state.number || state.isArming
+            guard has(IN_Q_OVERFLOW) || isOwn && !has(IN_IGNORED) else { continue }
             let isOfFolder = has(IN_Q_OVERFLOW) || has(Self.goneMask)
             guard isOfFolder || name == self.name, !has(IN_ATTRIB) else {
                 // Kubernetes moves another link `..data` into the folder, through which the link of the file leads. Permissions

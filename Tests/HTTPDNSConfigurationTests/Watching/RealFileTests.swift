@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import Foundation
-import HTTPDNSConfiguration
 import HTTPDNSPrimitives
 import ServerRig
 import Testing
+
+@testable import HTTPDNSConfiguration
 
 /// Real files and inotify. Every step awaits what is told, and no clock.
 @Suite("A real file that is watched", .timeLimit(.minutes(10)))
@@ -42,6 +43,22 @@ struct RealFileTests {
     private func withFolder(_ body: (TemporaryFolder) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         try await body(folder)
+    }
+
+    @Test("Events before the number of their watch is known are kept")
+    func armed() async throws {
+        try await withFolder { folder in
+            let watch = try #require(FolderWatch(of: folder.path("f.yaml")))
+            var events: [FileEvent] = []
+            let isWatched = watch.arm { descriptor, path, mask in
+                defer {
+                    _ = try? folder.write("1", to: "f.yaml")
+                    events = watch.takeEvents()
+                }
+                return inotify_add_watch(descriptor, path, mask)
+            }
+            #expect(isWatched && events == [.touched, .modified, .closed])
+        }
     }
 
     /// `/proc` stands for a network file system: its changes cause no events.
