@@ -116,9 +116,11 @@ package struct WatchState: Sendable {
             failure?.lastChange = now
         }
         if sight != self.sight {
-            self.sight = sight
             // The file behind another link or folder may have a writer as well. Earlier waits for other reasons do not count.
-            let isExplained = events.last.map { $0 != .touched } ?? false
+            // The event of a write may have come with the check before.
+            let isWriting = change?.event == .modified && sight.isSameFile(as: self.sight)
+            let isExplained = isWriting || events.last.map { $0 != .touched } ?? false
+            self.sight = sight
             if !isExplained, change == nil || change?.event != nil { change = Change(first: now, last: now) }
             change?.last = now
             failure?.lastChange = now

@@ -126,6 +126,12 @@ package enum FileStatus: Hashable, Sendable {
     /// No file, with the system's error number.
     case absent(Int32)
 
+    /// Whether both are of one file, whose content may differ.
+    func isSameFile(as other: FileStatus?) -> Bool {
+        guard case .file(let own) = self, case .file(let stamp)? = other else { return false }
+        return own.device == stamp.device && own.inode == stamp.inode
+    }
+
     /// Whether it is a regular file or a folder, which cannot block its reader. Reading shows the difference.
     var isPlain: Bool {
         guard case .file(let stamp) = self else { return false }

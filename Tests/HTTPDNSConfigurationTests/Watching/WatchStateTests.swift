@@ -80,6 +80,17 @@ struct WatchStateTests {
         #expect(clock.journal == ["10000 read"])
     }
 
+    /// The event of the last write came with the check before, which did not show the write yet.
+    @Test("A write seen without its event does not shorten the rest of an open file")
+    func seenLater() {
+        var clock = started()
+        clock.event(.modified, .version(2, inode: 1))
+        clock.pass(300)
+        clock.sight = .version(3, inode: 1)
+        clock.pass(60_000)
+        #expect(clock.journal == ["11000 read"])
+    }
+
     @Test("A file that is written constantly is read once a second nevertheless")
     func restless() {
         var clock = started()
