@@ -124,6 +124,44 @@ struct ConfigReaderTests {
         if !Self.defaults.contains(key.name) { #expect(facts(byReader) != facts(FileSettings())) }
     }
 
+    /// Values of the keys that only files have.
+    private static let inFileOnly = [
+        "routes": "{ a.test: system }", "mappings": "{ a.test: 192.0.2.7 }", "client.headers": "{ X-A: b }",
+        "client.headers_by_host": "{ a.test: { without: X-A } }",
+        "client.credentials": "[{ origin: https://a.test, scheme: bearer, token: { env: PATH } }]",
+        "client.trust.pins_by_host": "{ a.test: sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE= }",
+        "client.trust_by_host": "{ a.test: { minimum_version: 1.3 } }",
+    ]
+    /// Those whose values are no properties of a client's settings.
+    private static let others: Set = ["version", "file_permissions", "providers", "metrics", "serve"]
+
+    private func namesInFileOnly(_ settings: [SettingFacts], _ prefix: String = "") -> [String] {
+        settings.flatMap { setting in
+            let name = prefix + setting.key
+            return setting.isInFileOnly ? [name] : namesInFileOnly(setting.parts, name + ".")
+        }
+    }
+
+    @Test("A reload takes the value of every key")
+    func renewed() throws {
+        #expect(Set(namesInFileOnly(FileSettings.facts)).subtracting(Self.others) == Set(Self.inFileOnly.keys))
+        let texts = Dictionary(uniqueKeysWithValues: Self.keys.map { ($0.name, text(values(of: $0))) })
+        let others = Self.inFileOnly.map { key, value in
+            let mapping = key.split(separator: ".").reversed().reduce(value) { "{ \($1): \($0) }" }
+            return (key, "version: 1\n" + mapping.dropFirst(2).dropLast(2))
+        }
+        let defaults = FileSettings()
+        for (name, text) in texts.merging(others, uniquingKeysWith: { $1 }) {
+            var (expected, renewed) = (defaults, defaults)
+            expected.configuration = try HTTPDNSConfigurationFile.settings(text, name: "f").configuration
+            renewed.configuration =
+                defaults.configuration.renewed(from: defaults.configuration, to: expected.configuration)
+            #expect(facts(renewed) == facts(expected), "\(name)")
+            let isProperty = !Self.defaults.contains(name) && name != "policy.providers_may_answer"
+            #expect((facts(expected) != facts(defaults)) == isProperty, "\(name)")
+        }
+    }
+
     @Test("An unusable value is refused with the text of a file, which names the key", arguments: keys)
     func refused(key: SchemaKey) throws {
         guard !Self.freeTexts.contains(key.name) else { return }
