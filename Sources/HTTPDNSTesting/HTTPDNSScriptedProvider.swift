@@ -133,7 +133,7 @@ public final class HTTPDNSScriptedProvider: HTTPDNSProvider {
         for gate in held { gate.deliver(()) }
     }
 
-    /// Returns as soon as at least `count` queries were received.
+    /// Returns as soon as at least `count` queries were received, or the waiting task is canceled.
     public func queries(atLeast count: Int) async {
         let alarm = OneShot<Void>()
         let isReached = state.withLock { state in
@@ -141,7 +141,7 @@ public final class HTTPDNSScriptedProvider: HTTPDNSProvider {
             state.watchers.append(Watcher(count: count, alarm: alarm))
             return false
         }
-        if !isReached { await alarm.value() }
+        if !isReached { await alarm.value(orOnCancel: ()) }
     }
 
     /// Returns the scripted answer.

@@ -40,7 +40,7 @@ package final class ScriptedSystemResolver: SystemResolving {
         for gate in held { gate.deliver(()) }
     }
 
-    /// Returns as soon as at least `count` names were queried.
+    /// Returns as soon as at least `count` names were queried, or the waiting task is canceled.
     package func questions(atLeast count: Int) async {
         let alarm = OneShot<Void>()
         let isReached = state.withLock { state in
@@ -48,7 +48,7 @@ package final class ScriptedSystemResolver: SystemResolving {
             state.watchers.append((count, alarm))
             return false
         }
-        if !isReached { await alarm.value() }
+        if !isReached { await alarm.value(orOnCancel: ()) }
     }
 
     /// Answers immediately, unless it is held; an unknown name does not exist.

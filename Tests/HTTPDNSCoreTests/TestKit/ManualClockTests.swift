@@ -49,14 +49,16 @@ struct ManualClockTests {
         #expect(time.sleeperCount == 0)
     }
 
-    /// The clock has no sleeper, so nothing else can end the wait. The wait has begun or begins when it is canceled.
-    @Test("A canceled wait for sleepers ends immediately", .timeLimit(.minutes(10)), arguments: [false, true])
+    /// Nothing sleeps or asks, so nothing else can end the waits. They have begun or begin when they are canceled.
+    @Test("Canceled waits for sleepers and queries end immediately", arguments: [false, true])
     func cancelsWatchers(hasBegun: Bool) async {
         let time = HTTPDNSManualClock()
         let (begins, beginning) = AsyncStream.makeStream(of: Void.self)
         let task = Task {
             if hasBegun { beginning.finish() }
             await time.sleepers(atLeast: 1)
+            await HTTPDNSScriptedProvider().queries(atLeast: 1)
+            await ScriptedSystemResolver().questions(atLeast: 1)
         }
         if hasBegun { for await _ in begins {} }
         task.cancel()
