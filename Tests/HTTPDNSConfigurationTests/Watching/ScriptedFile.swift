@@ -79,10 +79,14 @@ final class ScriptedFile: WatchedFile {
 final class ReportList: Sendable {
     private let words: AsyncStream<String>
     private let continuation: AsyncStream<String>.Continuation
+    private let unread = Lock(0)
+
+    var isEmpty: Bool { unread.withLock { $0 == 0 } }
 
     init() { (words, continuation) = AsyncStream.makeStream(of: String.self) }
 
     func note(_ report: ConfigurationWatcher<String>.Report) {
+        unread.withLock { $0 += 1 }
         switch report {
         case .applied(let text): continuation.yield("applied \(text)")
         case .unchanged: continuation.yield("unchanged")
@@ -97,6 +101,7 @@ final class ReportList: Sendable {
     func next(_ count: Int = 1) async -> [String] {
         var list: [String] = []
         for await word in words.prefix(count) { list.append(word) }
+        unread.withLock { $0 -= list.count }
         return list
     }
 }
