@@ -231,7 +231,9 @@ extension WriteOut.Values {
         guard let head = response?.head ?? answered.last?.messages?.response else { return }
         takeHead(head, version: response?.version ?? answered.last?.exchange?.version)
         self["num_redirects"] = .integer(call.redirects)
-        self["num_connects"] = .integer(answered.count { $0.exchange?.reusedConnection == false })
+        // The record of a call has 128 hops, and its response has the exchanges of all.
+        let exchanges = response?.exchanges ?? answered.compactMap(\.exchange)
+        self["num_connects"] = .integer(exchanges.count { !$0.reusedConnection })
         let method = (response == nil ? answered : hops).last?.method ?? request.method
         self["method"] = .text(method.rawValue)
         if let response {

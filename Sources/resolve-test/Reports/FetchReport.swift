@@ -12,6 +12,8 @@ struct FetchReport {
     /// A request and its response.
     struct Hop {
         var rewrite: RewriteView
+        /// The number of hops before it that the record of the call leaves out.
+        var leftOut = 0
         /// The address of the connection; nil when there was none.
         var remote: HTTPDNSEndpoint?
         var reusedConnection = false
@@ -79,6 +81,8 @@ struct FetchReport {
                 return JSONValue.array([.text(field.name.rawName), .text(text)] + (isLatin1 ? [.text("latin1")] : []))
             }
         }
+        let leftOut = hops.reduce(0) { $0 + $1.leftOut }
+        if leftOut > 0 { members["hopsLeftOut"] = .integer(leftOut) }
         return .object(
             members.adding([
                 "status": .integer(hops.last?.status ?? status), "bodyBytes": .integer(bodyBytes),
@@ -115,8 +119,11 @@ struct FetchReport {
     }
 
     func text(_ screen: Screen) -> String {
+        var number = 0
         let blocks = hops.enumerated().map { index, hop in
-            text(hop, number: index + 1, isLast: index == hops.count - 1, screen)
+            number += hop.leftOut + 1
+            let gap = String(repeating: " ", count: PhaseBars.margin) + "\(hop.leftOut) hops left out\n"
+            return (hop.leftOut > 0 ? gap : "") + text(hop, number: number, isLast: index == hops.count - 1, screen)
         }
         if let failed {
             let end = "failed in \(failed.phase) after \(Figures.phase(failed.elapsed))"
@@ -131,10 +138,11 @@ struct FetchReport {
         if let type = hop.contentType, !type.isEmpty { answer.append(PrintableText.line(type)) }
         let result = hop.location.map { "\(hop.status) \(PrintableText.line($0))" } ?? answer.joined(separator: ", ")
         let arrow = "-> \(hop.status == 0 ? "no response" : result)"
+        let label = "hop \(number)"
         let head = LabelledLine.text(
-            "hop \(number)",
+            label,
             ["\(PrintableText.line(hop.rewrite.originalURL)) \(arrow)"],
-            labelWidth: PhaseBars.margin,
+            labelWidth: max(PhaseBars.margin, label.count + 1),
             screen: screen
         )
         let bars = PhaseBars(phases(hop, isLast: isLast))

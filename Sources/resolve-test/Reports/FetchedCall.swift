@@ -96,10 +96,12 @@ extension FetchReport.Hop {
         // The first URL is the user's own. The others are those of servers.
         if index > 0 { self.rewrite.redactURLs() }
         let isLast = index == call.hops.count - 1
+        if index > 0 { leftOut = call.hopsLeftOut > 0 ? max(0, hop.number - call.hops[index - 1].number - 1) : 0 }
+        let isFollowed = !isLast && call.hops[index + 1].number <= hop.number + 1
         let next =
-            isLast
-            ? hop.messages?.response?.headerFields.singleton(.location)?.uriReference
-            : call.hops[index + 1].messages?.url
+            isFollowed
+            ? call.hops[index + 1].messages?.url
+            : hop.messages?.response?.headerFields.singleton(.location)?.uriReference
         remote = hop.exchange?.remote ?? hop.connection?.endpoint
         reusedConnection = hop.exchange?.reusedConnection ?? hop.connection.map { !$0.opensConnection } ?? false
         (version, tls) = (hop.exchange?.version.description ?? "", hop.exchange?.tls)

@@ -250,6 +250,22 @@ struct FetchTests {
         }
     }
 
+    /// 65 redirects and 70 refusals: the record of the call has 128 of its 136 hops.
+    @Test("The connections of all hops are counted, and hops left out are named")
+    func manyHops() async throws {
+        let server = try RawServer { number in
+            let status = number < 65 ? "302 Found" : number < 135 ? "503 Busy" : "200 OK"
+            return [.readHead, Self.answer(status, fields: number < 65 ? "Location: /\(number)\r\n" : "")]
+        }
+        let options = ["-L", "--max-redirs", "100", "--retry", "100", "--retry-delay", "0.001"]
+        let result = try await fetch(server, options + ["-w", " %{num_redirects} %{num_connects}"])
+        #expect(result.status == 0 && result.output == "hello 65 136" && server.connections.count == 136)
+        #expect(result.error.contains("\nhop 64 http://one.test:\(server.port)/62 -> 302 /63\n"), "\(result.error)")
+        #expect(result.error.contains("\n       8 hops left out\nhop 73 http://one.test:"))
+        #expect(result.error.contains("\nhop 136 http://one.test:"))
+        #expect(try await fetch(server, ["--json"]).error.contains("hopsLeftOut") == false)
+    }
+
     @Test("With --limit-rate a body takes its time")
     func limitedRate() async throws {
         let server = try RawServer(.readHead, Self.answer("200 OK", String(repeating: "x", count: 200)))
