@@ -24,7 +24,8 @@ public protocol HTTPDNSTransport: Sendable {
     func send(_ hop: HTTPDNSHop) async throws -> HTTPDNSHop.Response
 
     /// Ends all hops. Called once, when the client is shut down: after its last hop has ended, or at the end of its draining time.
-    /// Sendings that the client has given up may still run.
+    /// Sendings that the client has given up may still run. The client's shutdown awaits it: it never ends if it awaits that
+    /// shutdown itself.
     func shutdown() async
 }
 
