@@ -141,6 +141,15 @@ struct ArchiveTests {
         try await monitored.client.shutdown()
     }
 
+    /// A Double holds most of them inexactly.
+    @Test("The time of a request is exact to the millisecond", arguments: [0, 1_700_000_000_000, 253_402_300_799_000])
+    func milliseconds(second: Int64) {
+        for millisecond in 0..<1000 as Range<Int64> {
+            let digits = "\(1000 + millisecond)Z".dropFirst()
+            #expect(HTTPArchive.dateText(of: second + millisecond).hasSuffix(".\(digits)"))
+        }
+    }
+
     @Test("Only the hop that failed has the error of a call")
     func failedRedirect() async throws {
         let gone = try RawServer(.hang)
