@@ -249,7 +249,7 @@ struct DeadHTTP2ConnectionTests {
             try await warm(client, way, count: 1)
             #expect(try await way.get(client, at: next).version == .http11)
             for relay in [way.relay, other] { relay.loseAnswers() }
-            async let get = refusal { try await way.get(client) }
+            async let get = refusal { _ = try await way.get(client) }
             try await way.awaitLog("GET", at: "127.0.0.2", count: 2)
             way.relay.endConnections(resetting: false)
             try await way.awaitLog("GET", at: "127.0.0.3", count: 2)

@@ -355,9 +355,8 @@ struct RecordingTests {
             var nextToken = ""
         }
         func get(_ client: HTTPDNSClient, _ secret: String) async throws -> HTTPDNSClient.Response {
-            let fields: HTTPFields = [
-                try #require(.init("X-Api-Key")): secret, try #require(.init("X-Any")): "Bearer \(secret)",
-            ]
+            let names = try ["X-Api-Key", "X-Any"].map { try #require(HTTPField.Name($0)) }
+            let fields: HTTPFields = [names[0]: secret, names[1]: "Bearer \(secret)"]
             let url = "https://shop.test/token=\(secret)/a?access_token=\(secret)&b=c"
             let body = try HTTPDNSClient.Request.Body.json(["client_secret": secret])
             return try await client.post(url, headerFields: fields, body: body)
