@@ -164,12 +164,8 @@ struct FileReadingTests {
             }
         }
         func send(_ text: String) async throws {
-            var writer: Int32 = -1
-            // It cannot be opened before its reader has opened it.
-            while writer < 0 {
-                try await Task.sleep(for: .milliseconds(1))
-                writer = open(path, O_WRONLY | O_NONBLOCK)
-            }
+            // It waits until its reader has opened it.
+            let writer = try await SerialWork().run { open(path, O_WRONLY) }
             #expect(Glibc.write(writer, text, text.utf8.count) == text.utf8.count)
             close(writer)
         }
