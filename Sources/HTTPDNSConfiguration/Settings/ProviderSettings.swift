@@ -119,14 +119,13 @@ extension FileSettings.Provider {
     private static let encryptionKey = Setting("encryption_key", \Self.encryptionKey, .secret)
     private static let discovery: [Setting<Self>] = [
         .init("discovery", \.discovers, .truth)
-            .means(
-                "Whether the service is asked for its addresses, as by default; Alibaba's also for the state of the account."
-            ),
+            .means("Whether the service is asked for its addresses; Alibaba's also for the state of the account.")
+            .defaulting(to: "true"),
         .init("addresses_file", \.addressesFile, .path("the path of a file"))
             .means("The file in which discovered addresses survive a restart, for this provider alone."),
     ]
     private static func region(_ names: [String]) -> Setting<Self> {
-        Setting("region", \Self.region, SettingForm<String>.words(names))
+        Setting("region", \Self.region, SettingForm<String>.words(names)).defaulting(to: "cn")
     }
 
     fileprivate static let alidnsAccount: [Setting<Self>] = [
@@ -138,7 +137,7 @@ extension FileSettings.Provider {
     private static let alibaba: [Setting<Self>] = [
         account, secret.means("The place of the secret that signs queries."),
         region(["cn", "hk", "sg", "de", "us", "global"])
-            .means("The region of the account; `global` needs `bootstrap`. Without it `cn`."),
+            .means("The region of the account; `global` needs `bootstrap`."),
         .init("custom_parameters", \.customParameters, .customParameters)
             .means("Parameters of custom resolution: keys without the prefix `sdns-`, and values."),
     ]
@@ -150,12 +149,11 @@ extension FileSettings.Provider {
     private static let tencent: [Setting<Self>] = [
         account, secret.means("The place of the token, with which names are sent unencrypted inside TLS."),
         encryptionKey.means("The place of the AES key, in place of `secret`."),
-        region(["cn", "intl"]).means("The region of the account. Without it `cn`."),
-        .init("expiry", \.sendsExpiry, .truth).means(
-            "Whether queries contain the time at which they expire, as by default."
-        ),
+        region(["cn", "intl"]).means("The region of the account."),
+        .init("expiry", \.sendsExpiry, .truth)
+            .means("Whether queries contain the time at which they expire.").defaulting(to: "true"),
         .init("encrypt_client_subnet", \.encryptsClientSubnet, .truth)
-            .means("Whether the client subnet is encrypted where names are, as by default."),
+            .means("Whether the client subnet is encrypted where names are.").defaulting(to: "true"),
         .init("account_refusal_statuses", \.accountRefusals, .set(of: .refusal, refusals))
             .means("Statuses of a refused account, after which nothing more is sent."),
     ]

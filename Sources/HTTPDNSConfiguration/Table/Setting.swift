@@ -18,6 +18,8 @@ struct Setting<Root>: Sendable {
     private(set) var requirement: SettingRequirement?
     private var sentence = ""
     private var isInFileOnly = false
+    /// The text of what applies without the setting, where its property is nil.
+    private var preset: String?
 
     /// Returns the description, which may depend on other settings of the section.
     func facts(_ root: Root) -> SettingFacts {
@@ -26,6 +28,7 @@ struct Setting<Root>: Sendable {
         facts.sentence = sentence
         facts.isInFileOnly = facts.isInFileOnly || isInFileOnly
         facts.isRequired = requirement != nil
+        facts.text = facts.text ?? preset
         return facts
     }
 }
@@ -155,6 +158,13 @@ extension Setting {
     func means(_ sentence: String) -> Setting {
         var setting = self
         setting.sentence = sentence
+        return setting
+    }
+
+    /// Returns the setting with the text of what applies without it.
+    func defaulting(to text: String) -> Setting {
+        var setting = self
+        setting.preset = text
         return setting
     }
 

@@ -192,7 +192,7 @@ extension SettingForm {
 // MARK: - Values
 
 extension SettingForm<Bool> {
-    static let truth = SettingForm("true, false", values: "`true`, `false`", schema: reference("truth")) {
+    static let truth = SettingForm("true, false", values: "Boolean", schema: reference("truth")) {
         (text, _) throws(ValueMistake) in try TruthText.parse(text)
     }
 }
@@ -454,7 +454,7 @@ extension SettingForm<String> {
         _ allowed: String,
         check: @escaping @Sendable (_ path: String, _ text: String) throws(ValueMistake) -> Void = { _, _ in }
     ) -> SettingForm {
-        SettingForm(allowed, values: String(allowed.dropFirst("the ".count)), schema: reference("path")) {
+        SettingForm(allowed, values: "path", schema: reference("path")) {
             (text, file) throws(ValueMistake) in
             guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(allowed)") }
             let path = FilePath.resolve(text, besideFile: file)

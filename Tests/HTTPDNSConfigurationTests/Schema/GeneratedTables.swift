@@ -72,23 +72,28 @@ struct GeneratedTablesTests {
     }
 
     /// Returns the rows of a section; sections inside it have theirs here, unless they have a table of their own.
-    private func rows(_ settings: [SettingFacts], _ prefix: String, _ path: String, _ sections: Set<String>) -> [String]
-    {
+    /// - Parameter group: The section that the settings are required in; nil where the section itself is.
+    private func rows(
+        _ settings: [SettingFacts],
+        _ prefix: String,
+        _ path: String,
+        _ sections: Set<String>,
+        group: String? = nil
+    ) -> [String] {
         settings.flatMap { setting -> [String] in
             let (key, path) = (prefix + setting.key, "\(path).\(setting.key)")
             // A secret is one value, whose parts are its places.
             let isSection = !setting.parts.isEmpty && setting.name != "a secret"
             if isSection, !setting.isInFileOnly, !setting.isSecret, !sections.contains(path) {
-                return rows(setting.parts, "\(key).", path, sections)
+                return rows(setting.parts, "\(key).", path, sections, group: setting.isRequired ? group : key)
             }
             let words = setting.words.map { "`\($0)`, " }.joined()
             let isBelow = isSection || setting.isInFileOnly && setting.values.isEmpty
-            // "Whether" says which values there are.
-            let stated = setting.values == "`true`, `false`" ? "" : setting.values
-            let values = isBelow ? words + (words.isEmpty ? "see below" : "or keys: see below") : stated
+            let values = isBelow ? words + (words.isEmpty ? "see below" : "or keys: see below") : setting.values
             // A setting without a property states a fact.
-            let fact = setting.property == nil && !isBelow ? setting.values : ""
-            let preset = setting.isRequired ? "required" : isSection ? "" : setting.text.map { "`\($0)`" } ?? fact
+            let fact = setting.property == nil ? setting.values : "none"
+            let stated = isBelow ? "" : setting.text.map { "`\($0)`" } ?? fact
+            let preset = setting.isRequired ? "required" + (group.map { " in `\($0)`" } ?? "") : stated
             return ["| `\(key)` | \(setting.sentence) | \(values) | \(preset) |"]
         }
     }
