@@ -182,17 +182,17 @@ extension ResolvingSettings {
     func adopt(_ answer: CachedAnswer) -> CachedAnswer? {
         guard let old = answer.origin, let new = origin(inPlaceOf: old, for: answer.key) else { return nil }
         if new === old { return answer }
-        let entry = CacheEntry(answer)
-        guard let known = entry.answer?.taken(over: new, for: answer.key) else { return nil }
+        guard var known = KnownAnswer(answer).taken(over: new, from: old, for: answer.key) else { return nil }
         // A failure concerns the providers that were queried.
-        let keepsFailure = old.terms.asked == new.terms.asked
-        return CachedAnswer(answer.key, CacheEntry(known, failure: keepsFailure ? entry.failure : nil))
+        if old.terms.asked != new.terms.asked { known.failure = nil }
+        return CachedAnswer(answer.key, known)
     }
 
     /// Returns the answer of a lookup under earlier settings, or from a store, as these settings allow it; nil when they
     /// would not have led to it.
     func adopt(_ answer: KnownAnswer, for key: CacheKey) -> KnownAnswer? {
-        origin(inPlaceOf: answer.origin, for: key).flatMap { answer.taken(over: $0, for: key) }
+        guard let old = answer.origin, let new = origin(inPlaceOf: old, for: key) else { return nil }
+        return answer.taken(over: new, from: old, for: key)
     }
 
     /// Returns the origin of an answer under these settings: the same service for a provider's answer, the same reason to query
@@ -229,8 +229,8 @@ extension HTTPDNSRoute? {
 
 extension KnownAnswer {
     /// Returns the answer on the terms of another origin; nil when nothing is left of it.
-    fileprivate func taken(over origin: AnswerOrigin, for key: CacheKey) -> KnownAnswer? {
-        let (old, new) = (self.origin.terms, origin.terms)
+    fileprivate func taken(over origin: AnswerOrigin, from previous: AnswerOrigin, for key: CacheKey) -> KnownAnswer? {
+        let (old, new) = (previous.terms, origin.terms)
         let before = key.families ?? old.families
         let after = key.families ?? new.families
         var answer = self

@@ -144,11 +144,11 @@ struct AnswerTable: Sendable {
         _ key: CacheKey,
         at now: MonotonicTime,
         version: UInt16 = 0,
-        _ body: (inout CacheEntry) -> Void
+        _ body: (inout KnownAnswer) -> Void
     ) -> Change {
-        var entry = occupant(key).map { CacheEntry($0.answer) } ?? CacheEntry()
-        body(&entry)
-        return set(entry.isEmpty ? nil : CachedAnswer(key, entry), for: key, at: now, version: version)
+        var known = occupant(key).map { KnownAnswer($0.answer) } ?? KnownAnswer()
+        body(&known)
+        return set(known.isEmpty ? nil : CachedAnswer(key, known), for: key, at: now, version: version)
     }
 
     /// All answers, in no order.

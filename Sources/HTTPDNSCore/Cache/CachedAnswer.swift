@@ -55,27 +55,26 @@ package struct CachedAnswer: @unchecked Sendable {
         case nothing
     }
 
-    /// Packs an entry that is not empty, whatever its lifetime. An answer holds at most 255 addresses of each family; there
-    /// are never more than ``HTTPDNSProviderAnswer/maximumAddressesPerFamily``.
-    init(_ key: CacheKey, _ entry: CacheEntry) {
+    /// Packs an answer that is not empty, whatever its lifetime. It holds at most 255 addresses of each family; there are never
+    /// more than ``HTTPDNSProviderAnswer/maximumAddressesPerFamily``.
+    init(_ key: CacheKey, _ answer: KnownAnswer) {
         var known: [HTTPDNSAddress] = []
-        var kind = Kind.failureOnly
-        switch entry.answer?.content {
+        let kind: Kind
+        switch answer.content {
         case .addresses(let list): (known, kind) = (list, .addresses)
         case .nothing: kind = .nothing
-        case nil: break
+        case .unknown: kind = .failureOnly
         }
         let v4 = known.filter { $0.family == .v4 }.prefix(255)
         let v6 = known.filter { $0.family == .v6 }.prefix(255)
         let addresses = v4 + v6
         let name = Array(key.host.description.utf8)
-        let start = MonotonicTime(nanoseconds: .min)
         let header = Header(
-            sentAt: entry.answer?.sentAt ?? start,
-            expiresAt: entry.answer?.expiresAt ?? start,
-            refreshAt: entry.answer?.refreshAt ?? start,
-            origin: entry.answer?.origin,
-            details: AnswerDetails(key, entry),
+            sentAt: answer.sentAt,
+            expiresAt: answer.expiresAt,
+            refreshAt: answer.refreshAt,
+            origin: answer.origin,
+            details: AnswerDetails(key, answer),
             v4Count: UInt8(v4.count),
             v6Count: UInt8(v6.count),
             nameCount: UInt8(truncatingIfNeeded: name.count),

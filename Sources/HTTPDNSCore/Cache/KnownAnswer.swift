@@ -3,23 +3,30 @@
 
 package import HTTPDNSPrimitives
 
-/// A definite answer for a name: addresses, or the fact that there are none.
+/// What is known about a name: the newest definite answer, and the failed lookups since.
+///
+/// A lookup returns it, and it is merged with what was known before. A value-type state machine: time is an argument, and there
+/// are no timers. ``CachedAnswer`` is the form in which it is stored and read.
 package struct KnownAnswer: Sendable {
     package enum Content: Sendable {
         /// At least one address, in the order to try.
         case addresses([HTTPDNSAddress])
         /// The name does not exist, or has no address of the queried families.
         case nothing(HTTPDNSResolver.Error)
+        /// There is no answer, only failed lookups or none at all.
+        case unknown
     }
 
-    var content: Content
-    var origin: AnswerOrigin
+    /// It stays past its lifetime until another answer contradicts it, and may be served as stale.
+    var content = Content.unknown
+    /// The provider and route of the answer; nil without one.
+    var origin: AnswerOrigin?
     /// The time the query was sent, from which its age counts.
-    var sentAt: MonotonicTime
+    var sentAt = MonotonicTime(nanoseconds: .min)
     /// The lifetime after that.
-    var life: Duration
+    var life: Duration = .zero
     /// The time from which a use of it starts a refresh in the background.
-    var refreshAt: MonotonicTime
+    var refreshAt = MonotonicTime(nanoseconds: .min)
     var canonicalName: HTTPDNSName?
     var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
     /// The failure of all providers, when the system resolver has answered instead of them.
@@ -40,6 +47,11 @@ package struct KnownAnswer: Sendable {
     var holdsForAllClients = false
     /// The result of the HTTPS records; nil without any.
     var httpsRecords: ServiceRoute?
+    /// The failed lookups since the answer.
+    var failure: AnswerFailure?
+
+    /// Knows nothing.
+    init() {}
 
     package init(
         _ content: Content,
@@ -55,18 +67,33 @@ package struct KnownAnswer: Sendable {
         self.refreshAt = refreshAt ?? sentAt + life
     }
 
+    /// Unpacks a cached answer.
+    init(_ cached: CachedAnswer) {
+        let header = cached.header
+        failure = header.details?.failure
+        guard let origin = header.origin else { return }
+        content = header.details?.negative.map { .nothing($0) } ?? .addresses(cached.addresses)
+        self.origin = origin
+        sentAt = header.sentAt
+        life = header.expiresAt - header.sentAt
+        refreshAt = header.refreshAt
+        canonicalName = header.details?.canonicalName
+        failedAttempts = header.details?.failedAttempts ?? []
+        failedFamilies = header.details?.failedFamilies ?? []
+        familyBackoff = header.details?.familyBackoff
+        holdsForAllClients = header.details?.holdsForAllClients ?? false
+        httpsRecords = header.details?.httpsRecords
+    }
+
     var expiresAt: MonotonicTime { sentAt + life }
+
+    /// Whether nothing is worth caching.
+    var isEmpty: Bool { origin == nil && failure == nil }
 
     /// Returns whether it has addresses that may be served, within their lifetime or past it.
     func mayServe(at now: MonotonicTime) -> Bool {
         guard case .addresses = content, httpsRecords?.unavailable == nil else { return false }
-        return now < expiresAt + origin.staleLimit
-    }
-
-    /// Whether the system resolver reported that the name does not exist.
-    var isUnknownToSystem: Bool {
-        guard origin.source == .system, case .nothing(let error) = content else { return false }
-        return error.code == .nameNotFound
+        return now < expiresAt + (origin?.staleLimit ?? .zero)
     }
 
     /// Returns the same answer with another lifetime, and no refresh before its end.
@@ -80,16 +107,16 @@ package struct KnownAnswer: Sendable {
     /// Returns the answer with the time of the next query for its failed families: later each time that they fail again.
     ///
     /// A family that was not queried, because it is in back-off, stays failed.
-    func backingOffFailedFamilies(after older: KnownAnswer?) -> KnownAnswer {
+    private func backingOffFailedFamilies(after older: KnownAnswer) -> KnownAnswer {
         var answer = self
-        if let older, case .addresses = content {
+        if case .addresses = content {
             let resting = older.failedFamilies.subtracting(queriedFamilies)
             answer.failedFamilies.formUnion(resting)
             if !resting.isEmpty { answer.familyBackoff = older.familyBackoff }
         }
         guard !answer.failedFamilies.isEmpty else { return self }
         var failures = 1
-        if let older, !older.failedFamilies.isDisjoint(with: answer.failedFamilies) { failures += older.familyFailures }
+        if !older.failedFamilies.isDisjoint(with: answer.failedFamilies) { failures += older.familyFailures }
         let backoff = answer.familyBackoff ?? FamilyBackoff(failures: failures, since: sentAt)
         answer.familyBackoff = backoff
         answer.refreshAt = min(refreshAt, backoff.retryAt)
@@ -101,14 +128,14 @@ package struct KnownAnswer: Sendable {
 
     /// Returns the answer that counts a family as failed that it lacks and `older` has: a family that is lost for a moment is
     /// queried once more. It is missing when that query does not find it either.
-    func doubtingLostFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
-        guard older.mayServe(at: now), origin.source == older.origin.source, case .addresses(let own) = content,
+    private func doubtingLostFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
+        guard older.mayServe(at: now), origin?.source == older.origin?.source, case .addresses(let own) = content,
             case .addresses(let known) = older.content, !own.isEmpty
         else { return self }
         var lost: HTTPDNSAddress.Families = []
-        for (family, member) in [(HTTPDNSAddress.Family.v4, HTTPDNSAddress.Families.v4), (.v6, .v6)]
+        for family in HTTPDNSAddress.Family.allCases
         where known.contains(where: { $0.family == family }) && !own.contains(where: { $0.family == family }) {
-            lost.insert(member)
+            lost.insert(.init(family))
         }
         lost = lost.intersection(queriedFamilies).subtracting(failedFamilies.union(older.failedFamilies))
         guard !lost.isEmpty else { return self }
@@ -119,7 +146,7 @@ package struct KnownAnswer: Sendable {
 
     /// Returns the answer with the addresses that `older` has of the families that failed this time. It lives no longer than
     /// either.
-    func keepingFailedFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
+    private func keepingFailedFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
         if httpsRecordsFailed, httpsRecords == nil, now < older.expiresAt, let known = older.httpsRecords {
             var answer = self
             answer.httpsRecordsFailed = false
@@ -129,7 +156,7 @@ package struct KnownAnswer: Sendable {
             return answer.keepingFailedFamilies(of: older, at: now)
         }
         // Addresses that one provider may not answer must not be merged into the answer of another.
-        guard !failedFamilies.isEmpty, now < older.expiresAt, origin.providerScope == older.origin.providerScope,
+        guard !failedFamilies.isEmpty, now < older.expiresAt, origin?.providerScope == older.origin?.providerScope,
             case .addresses(let own) = content,
             case .addresses(let known) = older.content
         else { return self }
@@ -141,6 +168,125 @@ package struct KnownAnswer: Sendable {
         answer.life = min(expiresAt, older.expiresAt) - sentAt
         answer.refreshAt = min(refreshAt, answer.expiresAt)
         return answer
+    }
+}
+
+// The state of a key, changed by the results of its lookups.
+extension KnownAnswer {
+    /// Adds a definite answer, which ends a series of failures.
+    ///
+    /// An answer that was requested before the present one is dropped. An answer that may not be cached, because its lifetime
+    /// is over, still removes the answer that it contradicts. A family that failed this time, or is missing for the first time,
+    /// keeps its previous addresses. A negative answer is installed only if it is not doubted (``doubts(_:at:)``).
+    /// - Returns: The answer as it is served to its waiters.
+    @discardableResult
+    mutating func install(_ new: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
+        if sentAt > new.sentAt { return new }
+        let merged = new.doubtingLostFamilies(of: self, at: now)
+            .backingOffFailedFamilies(after: self)
+            .keepingFailedFamilies(of: self, at: now)
+        self = now < merged.expiresAt ? merged : KnownAnswer()
+        return merged
+    }
+
+    /// Returns whether a negative answer does not remove the addresses yet: they are its own source's and may still be served,
+    /// and neither a second provider nor an earlier lookup had the same result.
+    ///
+    /// A zone that is empty for a moment, or a provider that lost its data, must not cost the addresses of a name in use.
+    func doubts(_ new: KnownAnswer, at now: MonotonicTime) -> Bool {
+        guard case .nothing = new.content, !new.isConfirmed, sentAt <= new.sentAt, mayServe(at: now),
+            origin?.source == new.origin?.source
+        else { return false }
+        return failure?.deniedAt.map { new.sentAt < $0 + Lifetimes.confirmation } ?? true
+    }
+
+    /// Records a negative answer that is doubted. The addresses stay, and the next lookup decides.
+    /// - Parameter jitter: A number in 0...1.
+    /// - Returns: The reason that the lookup has no result.
+    mutating func recordDenial(_ denial: LookupFailure, jitter: Double = 0, at now: MonotonicTime) -> LookupFailure {
+        let deniedAt = failure?.deniedAt ?? denial.sentAt
+        recordFailure(denial, jitter: jitter, at: now)
+        failure?.deniedAt = deniedAt
+        failure?.retryAt = max(now, deniedAt + Lifetimes.confirmation * (1 + Lifetimes.backoffJitter * jitter))
+        var reason = denial
+        reason.error.hint = "its known addresses stay in use until another lookup has the same result"
+        failure?.error = reason.error
+        return reason
+    }
+
+    /// Adds the result of a lookup of the missing families alone, while the answer without them is in use.
+    ///
+    /// After a failure, or an answer that may have another scope, they are queried again after their back-off.
+    /// - Parameters:
+    ///   - new: Nil for a failure.
+    ///   - chance: A number in -1...1.
+    /// - Returns: The whole answer; nil when the incomplete one is no longer in use.
+    mutating func complete(with new: KnownAnswer?, at now: MonotonicTime, chance: Double) -> KnownAnswer? {
+        guard now < expiresAt, case .addresses(let known) = content else { return nil }
+        let failures = familyFailures
+        if let new, new.origin?.providerScope == origin?.providerScope {
+            // The result replaces the addresses that a family kept from an older answer.
+            let answered = failedFamilies.subtracting(new.failedFamilies)
+            var both = known.filter { !answered.contains($0.family) }
+            if case .addresses(let added) = new.content {
+                both += added.filter { !both.contains($0) }
+                life = min(expiresAt, new.expiresAt) - sentAt
+            }
+            failedFamilies = new.failedFamilies
+            if !both.isEmpty {
+                content = .addresses(both.filter { $0.family == .v4 } + both.filter { $0.family == .v6 })
+            }
+        }
+        refreshAt = Lifetimes.refreshMoment(of: self, chance: chance)
+        familyBackoff = nil
+        if !failedFamilies.isEmpty {
+            let backoff = FamilyBackoff(failures: failures + 1, since: now)
+            familyBackoff = backoff
+            refreshAt = min(refreshAt, backoff.retryAt)
+        }
+        return self
+    }
+
+    /// Adds an answer from before a restart, unless a newer one is known. Its lifetime may be over.
+    mutating func restore(_ kept: KnownAnswer) {
+        if isEmpty { self = kept }
+    }
+
+    /// Adds the system resolver's answer after all providers failed.
+    ///
+    /// It is served until the providers may be queried again, and no longer than any answer of the system resolver.
+    /// - Returns: The answer with that lifetime.
+    mutating func installFallback(
+        _ new: KnownAnswer,
+        systemLife: Duration = .seconds(30),
+        jitter: Double = 0,
+        at now: MonotonicTime
+    ) -> KnownAnswer {
+        if sentAt > new.sentAt { return new }
+        if let error = new.providersFailure {
+            recordFailure(LookupFailure(error: error, sentAt: new.sentAt), jitter: jitter, at: now)
+        }
+        let untilRetry = (failure?.retryAt ?? now) - new.sentAt
+        let kept = new.living(min(untilRetry, systemLife))
+        let failure = failure
+        self = now < kept.expiresAt ? kept : KnownAnswer()
+        self.failure = failure
+        return kept
+    }
+
+    /// Records a failed lookup. The cached answer stays.
+    /// - Parameter jitter: A number in 0...1.
+    mutating func recordFailure(_ new: LookupFailure, jitter: Double = 0, at now: MonotonicTime) {
+        if sentAt > new.sentAt { return }
+        let count = (failure?.count ?? 0) + 1
+        failure = AnswerFailure(
+            count: count,
+            error: new.error,
+            failedAt: now,
+            retryAt: now + Lifetimes.backoff(afterFailures: count, jitter: jitter),
+            skippedFallback: new.skippedFallback,
+            deniedAt: failure?.deniedAt
+        )
     }
 }
 

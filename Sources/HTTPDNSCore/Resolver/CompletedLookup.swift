@@ -30,7 +30,7 @@ extension UpstreamLookup {
             }
             completed.before = known.answer
             if let found, found.providersFailure == nil, !completesAnswer, let own = known.answer {
-                completed.isDoubted = CacheEntry(own).doubts(found, at: now)
+                completed.isDoubted = KnownAnswer(own).doubts(found, at: now)
             }
             if holdsForAllClients, !completed.isDoubted {
                 completed.before = nil
@@ -103,7 +103,7 @@ struct CompletedLookup {
     /// Caches a definite answer, unless it is doubted.
     fileprivate mutating func take(
         _ answer: KnownAnswer,
-        into entry: inout CacheEntry,
+        into entry: inout KnownAnswer,
         jitter: Double,
         at now: MonotonicTime
     ) {
@@ -146,7 +146,7 @@ struct CompletedLookup {
         report(result, isRefresh: isRefresh, at: now)
         // Before the waiters resume: the resolution tells them about that lookup.
         askForLateFamily(at: now)
-        let delivery = result.map { CachedAnswer(lookup.key, CacheEntry(known ?? $0)) }
+        let delivery = result.map { CachedAnswer(lookup.key, known ?? $0) }
             .mapError { WaitFailure.failed($0.error) }
         for waiter in waiters { waiter.deliver(delivery) }
     }
@@ -157,7 +157,7 @@ struct CompletedLookup {
         guard isCurrent, !lookup.completesAnswer, lookup.route?.usesHTTPSRecords != true,
             let known, known.isFamilyLate, known.familyFailures == 1, now < known.expiresAt
         else { return }
-        lookup.refresh(CachedAnswer(lookup.key, CacheEntry(known)), at: now)
+        lookup.refresh(CachedAnswer(lookup.key, known), at: now)
     }
 }
 
@@ -199,8 +199,8 @@ extension CompletedLookup {
         event.host = lookup.host
         event.route = lookup.route?.pattern.description
         guard let known else { return }
-        event.provider = known.origin.provider
-        event.source = known.origin.source
+        event.provider = known.origin?.provider
+        event.source = known.origin?.source
         event.duration = known.life
         if case .addresses(let addresses) = known.content { event.addresses = addresses }
     }

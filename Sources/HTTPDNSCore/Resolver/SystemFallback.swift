@@ -226,9 +226,10 @@ extension UpstreamLookup {
             sentAt: sentAt,
             life: settings.configuration.cache.systemTimeToLive
         )
-        switch content {
-        case .addresses: answer.refreshAt = resolver.refreshMoment(of: answer)
-        case .nothing: answer = answer.living(Lifetimes.negativeWithoutSOA)
+        if case .addresses = content {
+            answer.refreshAt = resolver.refreshMoment(of: answer)
+        } else {
+            answer = answer.living(Lifetimes.negativeWithoutSOA)
         }
         return .success(answer)
     }

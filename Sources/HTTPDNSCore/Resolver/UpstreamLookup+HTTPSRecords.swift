@@ -54,12 +54,12 @@ extension UpstreamLookup {
     /// Returns an answer as the result of a lookup: as a failure of its provider when the address policy refuses the
     /// addresses that the HTTPS records led to, and the name's own.
     private func judged(_ answer: KnownAnswer) -> Result<KnownAnswer, LookupFailure> {
-        guard case .addresses(let own) = answer.content else { return .success(answer) }
+        guard case .addresses(let own) = answer.content, let origin = answer.origin else { return .success(answer) }
         let refusal = screen.refusal(
             of: own + (answer.httpsRecords?.endpoints.map(\.address) ?? []),
-            from: answer.origin.source,
-            providerScope: answer.origin.providerScope,
-            provider: answer.origin.provider
+            from: origin.source,
+            providerScope: origin.providerScope,
+            provider: origin.provider
         )
         guard let refusal else { return .success(answer) }
         return failure(refusal.message, refusal: refusal, of: answer)
@@ -72,7 +72,7 @@ extension UpstreamLookup {
         of answer: KnownAnswer
     ) -> Result<KnownAnswer, LookupFailure> {
         var attempt = HTTPDNSResolver.ProviderAttempt(
-            provider: answer.origin.provider ?? HTTPDNSResolver.ProviderAttempt.systemName,
+            provider: answer.origin?.provider ?? HTTPDNSResolver.ProviderAttempt.systemName,
             failure: message,
             elapsed: clock.now() - answer.sentAt
         )

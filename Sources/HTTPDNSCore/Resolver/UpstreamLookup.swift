@@ -211,22 +211,19 @@ extension UpstreamLookup {
         to answer: KnownAnswer,
         _ attempts: [HTTPDNSResolver.ProviderAttempt]
     ) -> Result<KnownAnswer, LookupFailure> {
-        var answer = answer
-        answer.failedAttempts = attempts
-        switch answer.content {
-        case .addresses:
-            let life = clock.now() - answer.sentAt + Lifetimes.backoff(afterFailures: 1)
-            answer = answer.living(min(life, answer.life))
+        let elapsed = clock.now() - answer.sentAt
+        guard case .nothing(let error) = answer.content else {
+            var answer = answer.living(min(elapsed + Lifetimes.backoff(afterFailures: 1), answer.life))
+            answer.failedAttempts = attempts
             answer.providersFailure = .allFailed(self, attempts)
             return .success(answer)
-        case .nothing(let error):
-            let system = HTTPDNSResolver.ProviderAttempt(
-                provider: HTTPDNSResolver.ProviderAttempt.systemName,
-                failure: error.code == .nameNotFound ? "does not know the name" : "no addresses",
-                elapsed: clock.now() - answer.sentAt
-            )
-            return .failure(LookupFailure(error: .allFailed(self, attempts + [system]), sentAt: answer.sentAt))
         }
+        let system = HTTPDNSResolver.ProviderAttempt(
+            provider: HTTPDNSResolver.ProviderAttempt.systemName,
+            failure: error.code == .nameNotFound ? "does not know the name" : "no addresses",
+            elapsed: elapsed
+        )
+        return .failure(LookupFailure(error: .allFailed(self, attempts + [system]), sentAt: answer.sentAt))
     }
 
     /// Converts a provider's answer to a cacheable one with its own lifetime.

@@ -17,7 +17,7 @@ struct AnswerCacheTests {
     private func put(_ number: UInt8, for key: CacheKey, into cache: AnswerCache) {
         let answer = KnownAnswer.sample([HTTPDNSAddress(v4: 203, 0, 113, number)], sentAt: now, life: .seconds(60))
         _ = cache.shard(for: key).state.withLock { state in
-            state.table.set(CachedAnswer(key, CacheEntry(answer)), for: key, at: now)
+            state.table.set(CachedAnswer(key, answer), for: key, at: now)
         }
     }
 

@@ -134,9 +134,9 @@ struct AnswerTableTests {
         answer.canonicalName = try HTTPDNSName("edge.test")
         let name = String(repeating: "a", count: 63) + "." + String(repeating: "b.", count: 90) + "test"
         let key = CacheKey(try HTTPDNSName(name), families: .both)
-        let packed = CachedAnswer(key, CacheEntry(answer))
+        let packed = CachedAnswer(key, answer)
         #expect(packed.matches(key) && packed.key == key && packed.host.description == name)
-        let entry = try #require(CacheEntry(packed).answer)
+        let entry = KnownAnswer(packed)
         guard case .addresses(let addresses) = entry.content else {
             Issue.record("no addresses")
             return

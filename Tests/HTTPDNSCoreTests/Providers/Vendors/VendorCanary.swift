@@ -52,7 +52,7 @@ enum VendorCanary {
             // An answer that took longer than it lives is not kept.
             for _ in 0..<5 where resolver.cache.answers.isEmpty { resolution = try await resolver.resolve(question) }
             #expect(resolution.source == .provider && !resolution.endpoints.isEmpty)
-            let known = resolver.cache.answers.map { "\($0.key) \(CacheEntry($0)) \($0.origin?.provider ?? "")" }
+            let known = resolver.cache.answers.map { "\($0.key) \(KnownAnswer($0)) \($0.origin?.provider ?? "")" }
             #expect(!known.isEmpty)
             var text = "\(resolution) \(resolver.counters) \(resolver.providerHealth) \(known)"
             dump(resolution, to: &text)

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPDNSCore
 
 @Suite("The state of a cache entry")
-struct CacheEntryTests {
+struct KnownAnswerTests {
     private func at(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
 
     private func answer(_ last: UInt8, sentAt: Int64, life: Duration) -> KnownAnswer {
@@ -26,22 +26,22 @@ struct CacheEntryTests {
         return answer
     }
 
-    private func fresh(_ entry: CacheEntry, at seconds: Int64) -> UInt8? {
+    private func fresh(_ entry: KnownAnswer, at seconds: Int64) -> UInt8? {
         guard case .fresh(let answer)? = packed(entry)?.find(at: at(seconds)) else { return nil }
         return answer.address(at: 0).bytes.last
     }
 
-    private func packed(_ entry: CacheEntry) -> CachedAnswer? {
+    private func packed(_ entry: KnownAnswer) -> CachedAnswer? {
         entry.isEmpty ? nil : CachedAnswer(CacheKey(HTTPDNSName(canonical: "a.test")), entry)
     }
 
-    private func isSpent(_ entry: CacheEntry, at seconds: Int64) -> Bool {
+    private func isSpent(_ entry: KnownAnswer, at seconds: Int64) -> Bool {
         packed(entry)?.isSpent(at: at(seconds)) ?? true
     }
 
     @Test("A failure leaves a fresh answer as it is and delays queries after its expiry")
     func failureKeepsAnswer() {
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         entry.install(answer(1, sentAt: 0, life: .seconds(10)), at: at(0))
         entry.recordFailure(failed(at: 9), at: at(9))
         #expect(fresh(entry, at: 9) == 1)
@@ -59,7 +59,7 @@ struct CacheEntryTests {
     func backoffJitter() {
         var moments: Set<MonotonicTime> = []
         for jitter in stride(from: 0.0, through: 1, by: 0.05) {
-            var entry = CacheEntry()
+            var entry = KnownAnswer()
             for _ in 0..<3 { entry.recordFailure(failed(at: 0), jitter: jitter, at: at(0)) }
             guard let retryAt = entry.failure?.retryAt else { continue }
             #expect(at(4) <= retryAt && retryAt < at(5))
@@ -71,7 +71,7 @@ struct CacheEntryTests {
 
     @Test("A newer answer that may not be kept still removes the older one")
     func contradicts() {
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         entry.install(answer(1, sentAt: 0, life: .seconds(60)), at: at(0))
         entry.install(answer(2, sentAt: 5, life: .zero), at: at(5))
         #expect(fresh(entry, at: 5) == nil)
@@ -81,7 +81,7 @@ struct CacheEntryTests {
     /// So is a failure that arrives late.
     @Test("A slow old answer that arrives after a newer one is dropped")
     func keepsNewer() {
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         entry.install(answer(2, sentAt: 5, life: .seconds(60)), at: at(6))
         entry.install(answer(1, sentAt: 1, life: .seconds(600)), at: at(9))
         #expect(fresh(entry, at: 9) == 2)
@@ -97,7 +97,7 @@ struct CacheEntryTests {
     func keepsFailedFamily() throws {
         let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
         let v6 = try #require(HTTPDNSAddress("2001:db8::1"))
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         entry.install(.sample([v4, v6], sentAt: at(0), life: .seconds(10)), at: at(0))
         var partial = KnownAnswer.sample([v4], sentAt: at(8), life: .seconds(10))
         partial.failedFamilies = .v6
@@ -115,7 +115,7 @@ struct CacheEntryTests {
     func lostFamily() throws {
         let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
         let v6 = try #require(HTTPDNSAddress("2001:db8::1"))
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         entry.install(.sample([v4, v6], sentAt: at(0), life: .seconds(100), staleLimit: .seconds(60)), at: at(0))
         let without = KnownAnswer.sample([v6], sentAt: at(90), life: .seconds(3600), staleLimit: .seconds(60))
         let doubted = entry.install(without, at: at(90))
@@ -127,14 +127,14 @@ struct CacheEntryTests {
         partial.queriedFamilies = .v4
         var completed = entry
         _ = completed.complete(with: partial, at: at(95), chance: 0)
-        #expect(packed(completed)?.addresses == [v6] && completed.answer?.failedFamilies == [])
+        #expect(packed(completed)?.addresses == [v6] && completed.failedFamilies == [])
         // Or the next answer lacks it as well.
         var second = without
         second.sentAt = at(99)
         #expect(entry.install(second, at: at(99)).failedFamilies == [])
         #expect(packed(entry)?.addresses == [v6])
         // Past its own life it is not served beside newer addresses, but it is asked for once more.
-        var late = CacheEntry()
+        var late = KnownAnswer()
         late.install(.sample([v4, v6], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(600)), at: at(0))
         let alone = late.install(without, at: at(90))
         #expect(packed(late)?.addresses == [v6] && alone.failedFamilies == .v4 && alone.refreshAt == at(100))
@@ -144,7 +144,7 @@ struct CacheEntryTests {
     func familyNotQueried() throws {
         let v6 = try #require(HTTPDNSAddress("2001:db8::1"))
         let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         entry.install(.sample([v4, v6], sentAt: at(0), life: .seconds(100)), at: at(0))
         var only4 = KnownAnswer.sample([v4], sentAt: at(90), life: .seconds(100))
         only4.queriedFamilies = .v4
@@ -154,7 +154,7 @@ struct CacheEntryTests {
     /// While queries for it fail, it serves without another query.
     @Test("An expired answer is stale up to the limit, then gone")
     func staleness() throws {
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         entry.install(
             .sample([HTTPDNSAddress(v4: 203, 0, 113, 1)], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(60)),
             at: at(0)
@@ -180,7 +180,7 @@ struct CacheEntryTests {
 
     @Test("A negative answer is never stale")
     func negativeIsNeverStale() throws {
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         var answer = KnownAnswer.sample([], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(60))
         answer.content = .nothing(HTTPDNSResolver.Error(code: .nameNotFound, host: "a.test", message: "none"))
         entry.install(answer, at: at(0))
@@ -192,14 +192,14 @@ struct CacheEntryTests {
 
     @Test("An answer that has expired on arrival is not kept")
     func lateAnswer() {
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         entry.install(answer(1, sentAt: 0, life: .seconds(2)), at: at(2))
         #expect(entry.isEmpty)
     }
 
     @Test("A fallback answer serves until the back-off after the failure ends")
     func fallback() {
-        var entry = CacheEntry()
+        var entry = KnownAnswer()
         for (sentAt, expected) in [(Int64(0), Int64(1)), (1, 2), (3, 4), (7, 8), (15, 16), (31, 30)] {
             let kept = entry.installFallback(fallback(9, sentAt: sentAt, life: .seconds(30)), at: at(sentAt))
             #expect(kept.life == .seconds(expected))

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+package import HTTPDNSPrimitives
+
+/// The rarely used fields of a cached answer.
+final class AnswerDetails: Sendable {
+    let canonicalName: HTTPDNSName?
+    let failedAttempts: [HTTPDNSResolver.ProviderAttempt]
+    /// The families that failed while another had addresses.
+    let failedFamilies: HTTPDNSAddress.Families
+    let familyBackoff: FamilyBackoff?
+    let httpsRecords: ServiceRoute?
+    /// The reason that there is no address, for a negative answer.
+    let negative: HTTPDNSResolver.Error?
+    /// The failure of a refresh since the answer was received.
+    let failure: AnswerFailure?
+    let clientSubnet: HTTPDNSAddressBlock?
+    /// Whether queries with any client subnet may use the answer.
+    let holdsForAllClients: Bool
+
+    /// Creates the details of an answer; nil when no field has a value.
+    init?(_ key: CacheKey, _ answer: KnownAnswer) {
+        canonicalName = answer.canonicalName
+        failedAttempts = answer.failedAttempts
+        failedFamilies = answer.failedFamilies
+        familyBackoff = answer.familyBackoff
+        httpsRecords = answer.httpsRecords
+        if case .nothing(let reason) = answer.content { negative = reason } else { negative = nil }
+        failure = answer.failure
+        clientSubnet = key.clientSubnet
+        holdsForAllClients = answer.holdsForAllClients
+        if isEmpty { return nil }
+    }
+
+    private var isEmpty: Bool {
+        canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && httpsRecords == nil
+            && negative == nil
+            && failure == nil
+            && clientSubnet == nil && !holdsForAllClients
+    }
+
+    /// The approximate memory: the object, and texts at their length with an allocation each.
+    var byteCount: Int {
+        let texts = Self.texts(of: failedAttempts) + (canonicalName.map { [$0.description] } ?? [])
+        let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
+        let errors = [negative, failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
+        let endpoints = (httpsRecords?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride
+        let protocols = (httpsRecords?.applicationProtocols ?? []) + (httpsRecords?.unavailable.map { [$0] } ?? [])
+        let serviceTexts = protocols.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
+        let offers = (httpsRecords?.offers.count ?? 0) * Self.offerBytes
+        return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints + serviceTexts + offers
+    }
+
+    private static func byteCount(of error: HTTPDNSResolver.Error) -> Int {
+        error.host.utf8.count + error.message.utf8.count + (error.hint?.utf8.count ?? 0)
+            + texts(of: error.attempts).reduce(0) { $0 + $1.utf8.count + allocationBytes } + 3 * allocationBytes
+    }
+
+    private static func texts(of attempts: [HTTPDNSResolver.ProviderAttempt]) -> [String] {
+        attempts.flatMap { attempt in
+            [attempt.provider, attempt.failure] + (attempt.refusal.map { [$0.text, $0.remedy] } ?? [])
+        }
+    }
+
+    /// The header of a string's or array's storage, with the allocator's own.
+    private static let allocationBytes = 48
+    /// An entry of a dictionary of versions by endpoint, with its share of free buckets.
+    private static let offerBytes = 64
+    /// The object's own fields.
+    private static let fieldBytes = 480
+}
+
+/// The number of failed lookups in a row, and the time before which the name is not looked up again.
+package struct AnswerFailure: Sendable {
+    var count: Int
+    package var error: HTTPDNSResolver.Error
+    var failedAt: MonotonicTime
+    package var retryAt: MonotonicTime
+    /// Whether the system resolver was not queried, because a stale answer could be served.
+    var skippedFallback = false
+    /// The time of the first lookup since the answer that found no address; nil when there was none.
+    var deniedAt: MonotonicTime?
+}
+
+/// The result of a name's HTTPS records for requests to its own port (RFC 9460).
+struct ServiceRoute: Hashable, Sendable {
+    /// The port that the records of a bare name apply to (RFC 9460 section 9.1); other ports have their own names.
+    static let port: UInt16 = 443
+
+    /// The endpoints to connect to, in the order to try.
+    var endpoints: [HTTPDNSEndpoint]
+    /// The protocols that the record behind the first endpoint offers.
+    var applicationProtocols: [String]
+    /// The versions to offer at endpoints where the records do not offer all (RFC 9460 section 7.1).
+    var offers: [HTTPDNSEndpoint: OfferedVersions] = [:]
+    /// The reason that no connection is possible, when the owner of the name declares it.
+    var unavailable: String?
+}
+
+/// The lifetimes of answers without a time to live, and the limits for those with one.
+enum Lifetimes {
+    /// The limits of a negative answer's lifetime.
+    ///
+    /// RFC 2308 section 5 derives the lifetime from the SOA. A wrong negative answer must not make a service unreachable for
+    /// long, and a 0 must not lead to constant queries for one name.
+    static let negative: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
+    /// The lifetime of a negative answer without SOA (RFC 2308 section 5: such answers should not be cached; unbound uses 5 s).
+    static let negativeWithoutSOA: Duration = .seconds(5)
+    /// The time after a negative answer of one source from which a second one removes the addresses that it contradicts.
+    static let confirmation: Duration = .seconds(5)
+    /// The time after which a family is queried again that failed while the other had addresses.
+    ///
+    /// It is doubled with each failure after the second one, up to ``negative``'s limit.
+    static let partial: Duration = .seconds(10)
+
+    /// Returns the time after which a family is queried again that failed, while the other one has addresses.
+    static func familyBackoff(afterFailures count: Int) -> Duration {
+        min(partial * (1 << min(max(count - 2, 0), 5)), negative.upperBound)
+    }
+
+    /// Returns the time before the end of a lifetime in which a use refreshes the answer: a tenth of it, 2 s at least, never
+    /// more than half.
+    static func refreshWindow(of life: Duration) -> Duration {
+        min(max(life / 10, .seconds(2)), life / 2)
+    }
+
+    /// Returns the time from which a use of an answer refreshes it.
+    /// - Parameter chance: A number in -1...1.
+    static func refreshMoment(of answer: KnownAnswer, chance: Double) -> MonotonicTime {
+        answer.expiresAt - refreshWindow(of: answer.life) * (1 + refreshJitter * chance)
+    }
+
+    /// Returns a random number in -1...1 that spreads simultaneous refreshes.
+    /// - Parameter random: A function that returns a uniform random number below its argument.
+    static func chance(_ random: (UInt64) -> UInt64) -> Double { Double(random(2001)) / 1000 - 1 }
+
+    /// The random variation of the window, so that answers received together are not all refreshed together.
+    static let refreshJitter: Double = 0.1
+
+    /// Returns the back-off after a number of failures in a row: 1 s, doubled each time, 30 s at most.
+    ///
+    /// RFC 9520 section 3.2 requires 1 s at least and 5 minutes at most.
+    /// - Parameter jitter: A number in 0...1 that makes it up to a tenth longer, so that names that failed together are not
+    ///   queried together.
+    static func backoff(afterFailures count: Int, jitter: Double = 0) -> Duration {
+        .seconds(min(1 << min(max(count - 1, 0), 5), 30)) * (1 + backoffJitter * jitter)
+    }
+
+    static let backoffJitter: Double = 0.1
+
+    /// Returns a positive answer's lifetime, within the limits of the cache. A minimum above zero also raises a time to live of
+    /// 0.
+    static func positive(_ timeToLive: Duration, within limits: HTTPDNSResolver.Configuration.Cache) -> Duration {
+        min(max(timeToLive, limits.minimumTimeToLive, .zero), limits.maximumTimeToLive)
+    }
+
+    /// Returns a negative answer's lifetime.
+    static func negative(_ timeToLive: Duration?) -> Duration {
+        guard let timeToLive else { return negativeWithoutSOA }
+        return min(max(timeToLive, negative.lowerBound), negative.upperBound)
+    }
+}
