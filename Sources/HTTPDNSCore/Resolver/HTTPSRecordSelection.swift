@@ -226,13 +226,13 @@ extension HTTPDNSProviderAnswer.HTTPSRecord {
 /// A list of endpoints in the order to try.
 struct ServiceCandidateList {
     let families: HTTPDNSAddress.Families
-    private(set) var endpoints: [ServiceEndpoint] = []
+    private(set) var endpoints: [HTTPDNSEndpoint] = []
     /// The lifetimes of the answers whose addresses are in the list.
     private(set) var lives: [Duration] = []
     /// The first failure among the answers.
     private(set) var failure: HTTPDNSProviderError?
     /// The versions that the records offer at each endpoint of the list.
-    private(set) var offers: [ServiceEndpoint: OfferedVersions] = [:]
+    private(set) var offers: [HTTPDNSEndpoint: OfferedVersions] = [:]
     private var counts: [HTTPDNSAddress.Family: Int] = [:]
 
     init(families: HTTPDNSAddress.Families) { self.families = families }
@@ -269,7 +269,7 @@ struct ServiceCandidateList {
         var isThere = false
         for address in addresses where address.family == family {
             isThere = true
-            let endpoint = ServiceEndpoint(address: address, port: port)
+            let endpoint = HTTPDNSEndpoint(address: address, port: port ?? ServiceRoute.port)
             guard offers[endpoint]?.add(versions) == nil,
                 counts[family, default: 0] < HTTPDNSProviderAnswer.maximumAddressesPerFamily
             else { continue }
@@ -311,7 +311,7 @@ package enum HTTPSRecordChoice: Hashable, Sendable {
 package struct ServiceCandidates: Hashable, Sendable {
     /// At least one endpoint, without duplicates, at most ``HTTPDNSProviderAnswer/maximumAddressesPerFamily`` of each family. The
     /// address policy has not been applied yet.
-    package var endpoints: [ServiceEndpoint]
+    package var endpoints: [HTTPDNSEndpoint]
     /// The protocols that the most preferred record offers, as ALPN identifiers; empty without a record in service mode.
     package var applicationProtocols: [String] = []
     /// The shortest time to live of all answers that were used.
@@ -321,19 +321,7 @@ package struct ServiceCandidates: Hashable, Sendable {
     /// A failure during the selection. The result is valid, but a later one may be better.
     package var missing: HTTPDNSProviderError?
     /// The versions that the records offer at endpoints where they offer not all.
-    package var offers: [ServiceEndpoint: OfferedVersions] = [:]
-}
-
-/// An address, with the port if the HTTPS record has one.
-package struct ServiceEndpoint: Hashable, Sendable {
-    package var address: HTTPDNSAddress
-    /// The port; nil means the URL's, which may equal the port of another endpoint.
-    package var port: UInt16?
-
-    package init(address: HTTPDNSAddress, port: UInt16? = nil) {
-        self.address = address
-        self.port = port
-    }
+    package var offers: [HTTPDNSEndpoint: OfferedVersions] = [:]
 }
 
 /// The reason that a service cannot be reached, whatever addresses its name has.

@@ -112,16 +112,6 @@ extension UpstreamLookup {
         case .plain:
             break
         case .candidates(let candidates):
-            var endpoints: [HTTPDNSEndpoint] = []
-            var offers: [HTTPDNSEndpoint: OfferedVersions] = [:]
-            for candidate in candidates.endpoints {
-                let endpoint = HTTPDNSEndpoint(address: candidate.address, port: candidate.port ?? ServiceRoute.port)
-                let versions = candidates.offers[candidate] ?? .all
-                if offers[endpoint]?.add(versions) == nil {
-                    offers[endpoint] = versions
-                    endpoints.append(endpoint)
-                }
-            }
             let life = Lifetimes.positive(candidates.timeToLive, within: settings.configuration.cache)
             if case .nothing = answer.content {
                 answer.content = .addresses([])
@@ -134,9 +124,9 @@ extension UpstreamLookup {
                 answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
             }
             answer.httpsRecords = ServiceRoute(
-                endpoints: endpoints,
+                endpoints: candidates.endpoints,
                 applicationProtocols: candidates.applicationProtocols,
-                offers: offers.filter { $0.value != .all }
+                offers: candidates.offers
             )
         }
         return answer

@@ -144,12 +144,12 @@ struct DoHServicesAgainstBINDTests {
     @Test(
         "The zone's records, followed to the end, lead to the expected endpoints",
         arguments: [
-            ("svc-alias.test", ["127.0.0.3:8443", "127.0.0.3", "127.0.0.2"]),
-            ("svc-pool.test", ["127.0.0.3:8443", "127.0.0.3"]),
-            ("svc-hints.test", ["127.0.0.4"]),
-            ("svc-order.test", ["127.0.0.4", "127.0.0.3", "127.0.0.2"]),
-            ("svc-mandatory.test", ["127.0.0.3:8444", "127.0.0.2"]),
-            ("svc-cname.test", ["127.0.0.3:8443", "127.0.0.3"]),
+            ("svc-alias.test", ["127.0.0.3:8443", "127.0.0.3:443", "127.0.0.2:443"]),
+            ("svc-pool.test", ["127.0.0.3:8443", "127.0.0.3:443"]),
+            ("svc-hints.test", ["127.0.0.4:443"]),
+            ("svc-order.test", ["127.0.0.4:443", "127.0.0.3:443", "127.0.0.2:443"]),
+            ("svc-mandatory.test", ["127.0.0.3:8444", "127.0.0.2:443"]),
+            ("svc-cname.test", ["127.0.0.3:8443", "127.0.0.3:443"]),
             ("svc-h3.test", ["plain noRecord"]),
             ("two.test", ["plain noRecord"]),
             ("svc-gone.test", ["unavailable"]),
@@ -170,7 +170,7 @@ struct DoHServicesAgainstBINDTests {
                 actions += selection.received(answer, about: name, using: &generator)
             case .done(.plain(let reason)): end = ["plain \(reason)"]
             case .done(.candidates(let candidates)):
-                end = candidates.endpoints.map { "\($0.address)" + ($0.port.map { ":\($0)" } ?? "") }
+                end = candidates.endpoints.map(\.description)
             case .failed: end = ["unavailable"]
             }
         }

@@ -51,8 +51,8 @@ struct HTTPSRecordVersionsTests {
     mutating func limited(record: HTTPDNSProviderAnswer.HTTPSRecord, to protocols: [String]?) throws {
         let found = self.candidates([record])
         let candidates = try #require(found)
-        let endpoint = ServiceEndpoint(address: Self.own, port: 444)
-        #expect(candidates.endpoints == [endpoint, ServiceEndpoint(address: Self.own)])
+        let endpoint = HTTPDNSEndpoint(address: Self.own, port: 444)
+        #expect(candidates.endpoints == [endpoint, HTTPDNSEndpoint(address: Self.own, port: 443)])
         let expected = protocols.map { [endpoint: OfferedVersions(applicationProtocols: $0)] } ?? [:]
         #expect(candidates.offers == expected)
     }
@@ -62,7 +62,7 @@ struct HTTPSRecordVersionsTests {
         let alone = candidates([Self.record(1, protocols, port: 444)])
         #expect(alone == nil)
         let rest = candidates([Self.record(1, protocols, port: 444), Self.record(2, ["h2"], port: 445)])
-        #expect(rest?.endpoints.map(\.port) == [445, nil])
+        #expect(rest?.endpoints.map(\.port) == [445, 443])
     }
 
     /// A request for another version uses the second record.
@@ -70,8 +70,8 @@ struct HTTPSRecordVersionsTests {
     mutating func joined() throws {
         let found = self.candidates([Self.record(2, ["h2"], port: 444), Self.record(1, ["http/1.1"], port: 444)])
         let candidates = try #require(found)
-        let endpoint = ServiceEndpoint(address: Self.own, port: 444)
-        #expect(candidates.endpoints == [endpoint, ServiceEndpoint(address: Self.own)])
+        let endpoint = HTTPDNSEndpoint(address: Self.own, port: 444)
+        #expect(candidates.endpoints == [endpoint, HTTPDNSEndpoint(address: Self.own, port: 443)])
         let offer = try #require(candidates.offers[endpoint])
         #expect(offer.versions(for: .automatic) == .http1Only && offer.versions(for: .http2Only) == .http2Only)
     }
@@ -81,7 +81,7 @@ struct HTTPSRecordVersionsTests {
     mutating func ownEndpoint() throws {
         let found = self.candidates([Self.record(1, ["http/1.1"])])
         let candidates = try #require(found)
-        let endpoint = ServiceEndpoint(address: Self.own)
+        let endpoint = HTTPDNSEndpoint(address: Self.own, port: 443)
         #expect(candidates.endpoints == [endpoint])
         let offer = try #require(candidates.offers[endpoint])
         #expect(offer.versions(for: .automatic) == .http1Only && offer.versions(for: .http2Only) == .http2Only)

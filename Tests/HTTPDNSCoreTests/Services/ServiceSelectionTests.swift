@@ -48,7 +48,7 @@ struct ServiceSelectionTests {
         return choice
     }
 
-    private static func endpoints(_ actions: [HTTPSRecordSelection.Action]) -> [ServiceEndpoint]? {
+    private static func endpoints(_ actions: [HTTPSRecordSelection.Action]) -> [HTTPDNSEndpoint]? {
         guard case .candidates(let candidates) = end(actions) else { return nil }
         return candidates.endpoints
     }
@@ -75,7 +75,9 @@ struct ServiceSelectionTests {
         let httpsRecords = Self.bindings(Record(priority: 1, port: 8443), life: 20)
         let answer = Self.answer(Self.found(1), .noData(timeToLive: .seconds(5)), httpsRecords: httpsRecords)
         let expected = ServiceCandidates(
-            endpoints: [ServiceEndpoint(address: Self.v4(1), port: 8443), ServiceEndpoint(address: Self.v4(1))],
+            endpoints: [
+                HTTPDNSEndpoint(address: Self.v4(1), port: 8443), HTTPDNSEndpoint(address: Self.v4(1), port: 443),
+            ],
             applicationProtocols: ["http/1.1"],
             timeToLive: .seconds(20),
             serviceName: nil,
@@ -98,7 +100,7 @@ struct ServiceSelectionTests {
             .addresses([Self.v6(2)], timeToLive: .seconds(9), canonicalName: nil)
         )
         let expected = ServiceCandidates(
-            endpoints: [Self.v4(2), Self.v6(2), Self.v4(1)].map { ServiceEndpoint(address: $0) },
+            endpoints: [Self.v4(2), Self.v6(2), Self.v4(1)].map { HTTPDNSEndpoint(address: $0, port: 443) },
             applicationProtocols: ["http/1.1"],
             timeToLive: .seconds(7),
             serviceName: nil,
@@ -119,7 +121,7 @@ struct ServiceSelectionTests {
         )
         #expect(actions == [.ask(Self.edge, families: .v6, httpsRecords: false)])
         let last = selection.received(Self.answer(nil, .noData(timeToLive: nil)), about: Self.edge, using: &generator)
-        #expect(Self.endpoints(last) == [ServiceEndpoint(address: Self.v4(1))])
+        #expect(Self.endpoints(last) == [HTTPDNSEndpoint(address: Self.v4(1), port: 443)])
     }
 
     @Test(
@@ -147,7 +149,7 @@ struct ServiceSelectionTests {
             #expect(last == [.done(.plain(.noAddress))])
             return
         }
-        #expect(Self.endpoints(last) == expected.map { ServiceEndpoint(address: $0, port: 444) })
+        #expect(Self.endpoints(last) == expected.map { HTTPDNSEndpoint(address: $0, port: 444) })
     }
 
     /// Nor are hints in the wrong place.
@@ -158,7 +160,7 @@ struct ServiceSelectionTests {
         let own = Self.answer(.noData(timeToLive: nil), httpsRecords: Self.bindings(binding))
         _ = selection.received(own, about: Self.host, using: &generator)
         let last = selection.failed(Self.error, about: Self.edge)
-        #expect(Self.endpoints(last) == [ServiceEndpoint(address: Self.v4(8))])
+        #expect(Self.endpoints(last) == [HTTPDNSEndpoint(address: Self.v4(8), port: 443)])
         guard case .candidates(let candidates) = Self.end(last) else { return }
         #expect(candidates.missing == Self.error)
         #expect(candidates.timeToLive == .seconds(60))
@@ -180,8 +182,8 @@ struct ServiceSelectionTests {
         #expect(actions == [.ask(Self.edge, families: .v4, httpsRecords: false)])
         let last = selection.received(Self.answer(Self.found(2)), about: Self.edge, using: &generator)
         let expected = [
-            ServiceEndpoint(address: Self.v4(1), port: 444), ServiceEndpoint(address: Self.v4(2)),
-            ServiceEndpoint(address: Self.v4(1)),
+            HTTPDNSEndpoint(address: Self.v4(1), port: 444), HTTPDNSEndpoint(address: Self.v4(2), port: 443),
+            HTTPDNSEndpoint(address: Self.v4(1), port: 443),
         ]
         #expect(Self.endpoints(last) == expected)
     }
@@ -199,7 +201,7 @@ struct ServiceSelectionTests {
             )
             let answer = Self.answer(Self.found(1), httpsRecords: httpsRecords)
             let ports = Self.endpoints(selection.received(answer, about: Self.host, using: &generator))?.map(\.port)
-            #expect(ports?.suffix(2) == [4, nil])
+            #expect(ports?.suffix(2) == [4, 443])
             orders.insert(ports ?? [])
         }
         #expect(orders.count == 6)
@@ -226,7 +228,9 @@ struct ServiceSelectionTests {
                 #expect(actions.isEmpty)
                 continue
             }
-            #expect(Self.endpoints(actions) == [10, 11, 12, 13, 1].map { ServiceEndpoint(address: Self.v4($0)) })
+            #expect(
+                Self.endpoints(actions) == [10, 11, 12, 13, 1].map { HTTPDNSEndpoint(address: Self.v4($0), port: 443) }
+            )
         }
     }
 
@@ -240,7 +244,9 @@ struct ServiceSelectionTests {
         )
         let second = Self.answer(Self.found(2), httpsRecords: .some(.none(timeToLive: nil)))
         let expected = ServiceCandidates(
-            endpoints: [ServiceEndpoint(address: Self.v4(2)), ServiceEndpoint(address: Self.v4(1))],
+            endpoints: [
+                HTTPDNSEndpoint(address: Self.v4(2), port: 443), HTTPDNSEndpoint(address: Self.v4(1), port: 443),
+            ],
             timeToLive: .seconds(4),
             serviceName: Self.edge,
             missing: nil
@@ -266,9 +272,9 @@ struct ServiceSelectionTests {
         #expect(actions == [.ask(Self.pool, families: .v4, httpsRecords: false)])
         let last = selection.received(Self.answer(Self.found(3)), about: Self.pool, using: &generator)
         let expected = [
-            ServiceEndpoint(address: Self.v4(3), port: 444), ServiceEndpoint(address: Self.v4(2), port: 445),
-            ServiceEndpoint(address: Self.v4(1), port: 446), ServiceEndpoint(address: Self.v4(2)),
-            ServiceEndpoint(address: Self.v4(1)),
+            HTTPDNSEndpoint(address: Self.v4(3), port: 444), HTTPDNSEndpoint(address: Self.v4(2), port: 445),
+            HTTPDNSEndpoint(address: Self.v4(1), port: 446), HTTPDNSEndpoint(address: Self.v4(2), port: 443),
+            HTTPDNSEndpoint(address: Self.v4(1), port: 443),
         ]
         #expect(Self.endpoints(last) == expected)
     }
@@ -309,7 +315,7 @@ struct ServiceSelectionTests {
             return
         }
         let last = selection.received(Self.answer(Self.found(2)), about: name, using: &generator)
-        #expect(Self.endpoints(last)?.first == ServiceEndpoint(address: Self.v4(2)))
+        #expect(Self.endpoints(last)?.first == HTTPDNSEndpoint(address: Self.v4(2), port: 443))
     }
 
     @Test("A loop of aliases is ignored", arguments: [1, 2, 3])
@@ -368,7 +374,7 @@ struct ServiceSelectionTests {
         )
         _ = selection.received(Self.answer(Self.found(3)), about: Self.pool, using: &generator)
         let last = selection.expired()
-        #expect(Self.endpoints(last) == [8, 3, 1].map { ServiceEndpoint(address: Self.v4($0)) })
+        #expect(Self.endpoints(last) == [8, 3, 1].map { HTTPDNSEndpoint(address: Self.v4($0), port: 443) })
         guard case .candidates(let candidates) = Self.end(last) else { return }
         #expect(candidates.missing?.code == .timedOut)
     }
