@@ -113,7 +113,7 @@ extension HTTPDNSResolver {
                 HTTPDNSResolver.Counters.Route
         ) -> HTTPDNSResolver.Counters {
             var result = HTTPDNSResolver.Counters()
-            for field in HTTPDNSResolver.Counters.numbers {
+            for (_, field) in HTTPDNSResolver.Counters.named {
                 result[keyPath: field] = combine(self[keyPath: field], other[keyPath: field])
             }
             result.answers = answers.combined(with: other.answers, combine)
@@ -124,17 +124,6 @@ extension HTTPDNSResolver {
                 result.routes[pattern] = combineRoutes(routes[pattern] ?? .init(), other.routes[pattern] ?? .init())
             }
             return result
-        }
-
-        /// The fields that are plain numbers. A test compares them with the existing ones.
-        private static var numbers: [WritableKeyPath<HTTPDNSResolver.Counters, Int>] {
-            [
-                \.hits, \.staleHits, \.negativeHits, \.failureHits, \.immediate, \.misses, \.joined, \.overloaded,
-                \.staleServedAfterWait, \.policyRefusals, \.refreshesStarted, \.refreshesSucceeded, \.refreshesFailed,
-                \.changes, \.evictions, \.restored, \.systemQueries, \.systemFailures, \.cacheEntries, \.cacheBytes,
-                \.shadowAgreed, \.shadowDiffered, \.shadowFailed, \.lastResort, \.switchedOff, \.rolledOut,
-                \.outsideRollout,
-            ]
         }
     }
 }
