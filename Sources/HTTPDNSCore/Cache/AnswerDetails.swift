@@ -84,18 +84,32 @@ package struct AnswerFailure: Sendable {
 }
 
 /// The result of a name's HTTPS records for requests to its own port (RFC 9460).
+///
+/// It does not change the server's required identity: Host, SNI and certificate stay those of the queried name (RFC 9460
+/// section 9.4).
 struct ServiceRoute: Hashable, Sendable {
     /// The port that the records of a bare name apply to (RFC 9460 section 9.1); other ports have their own names.
     static let port: UInt16 = 443
 
-    /// The endpoints to connect to, in the order to try.
+    /// The endpoints to connect to, in the order to try: the records by their priority, then the name at the end of the aliases,
+    /// then the queried name (RFC 9460 section 3).
+    ///
+    /// There are no duplicates, and at most ``HTTPDNSProviderAnswer/maximumAddressesPerFamily`` of each family.
     var endpoints: [HTTPDNSEndpoint]
-    /// The protocols that the record behind the first endpoint offers.
-    var applicationProtocols: [String]
+    /// The protocols that the most preferred record offers, as ALPN identifiers; empty without a record in service mode.
+    var applicationProtocols: [String] = []
     /// The versions to offer at endpoints where the records do not offer all (RFC 9460 section 7.1).
     var offers: [HTTPDNSEndpoint: OfferedVersions] = [:]
     /// The reason that no connection is possible, when the owner of the name declares it.
     var unavailable: String?
+
+    /// The result for a name whose owner declares that the service is not available.
+    static func unavailable(_ name: HTTPDNSName) -> ServiceRoute {
+        let reason =
+            "\(name) has an HTTPS record in alias mode with the target \".\": its owner says that the service is not available "
+            + "(RFC 9460 section 2.5.1); to connect nevertheless, turn HTTPS records off on the route"
+        return ServiceRoute(endpoints: [], unavailable: reason)
+    }
 }
 
 /// The lifetimes of answers without a time to live, and the limits for those with one.

@@ -148,8 +148,8 @@ struct PoolQuery: Sendable {
         var generator = SystemRandomNumberGenerator()
         switch selection.received(answer, about: host, using: &generator).first {
         case .done(.plain)?: return own
-        case .done(.candidates(let candidates))?: return own + candidates.endpoints.map(\.address)
-        case .ask?, .failed?, nil: return []
+        case .done(.route(let route, _, _))? where route.unavailable == nil: return own + route.endpoints.map(\.address)
+        case .done?, .ask?, nil: return []
         }
     }
 }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSMessages
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// The selection of endpoints for a name with records of type HTTPS (RFC 9460 section 3): the next queries, and in the end
 /// the addresses and ports.
@@ -12,27 +12,24 @@ package import HTTPDNSPrimitives
 /// 1. Query the name's addresses and HTTPS records, as for any name. Pass the answer to ``received(_:about:using:)``.
 /// 2. Perform the returned actions. Each `ask` is one query, to the same providers as the first; several may be concurrent.
 ///    Pass every answer to ``received(_:about:using:)``, every failure to ``failed(_:about:)``.
-/// 3. `done` or `failed` is returned exactly once, last. When time runs out before that, ``expired()`` returns the result so
-///    far.
+/// 3. `done` is returned exactly once, last. When time runs out before that, ``expired()`` returns the result so far.
 ///
 /// It is meant for https URLs with port 443: for other ports the records are at another name (RFC 9460 section 9.1). The
 /// caller must apply the address policy to the resulting endpoints, some of which come from hints.
-package struct HTTPSRecordSelection: Sendable {
-    package enum Action: Hashable, Sendable {
+struct HTTPSRecordSelection: Sendable {
+    enum Action: Hashable, Sendable {
         /// Query this name.
         case ask(HTTPDNSName, families: HTTPDNSAddress.Families, httpsRecords: Bool)
         /// The end: connect to this result.
         case done(HTTPSRecordChoice)
-        /// The end: do not connect.
-        case failed(ServiceUnavailable)
     }
 
     /// The maximum number of records in alias mode that are followed. RFC 9460 section 2.4.2 requires a limit and names none.
     /// Unlike a CNAME, each costs a query.
-    package static let maximumAliases = 8
+    static let maximumAliases = 8
     /// The maximum number of target names of records in service mode that are queried; further records are left out. Each
     /// name costs a query for each family.
-    package static let maximumTargets = 4
+    static let maximumTargets = 4
     private let host: HTTPDNSName
     private let families: HTTPDNSAddress.Families
     /// The end of the aliases so far ($QNAME in RFC 9460 section 3).
@@ -50,7 +47,7 @@ package struct HTTPSRecordSelection: Sendable {
     /// - Parameters:
     ///   - host: The queried name, for which the first answer is expected.
     ///   - families: The queried families, at least one.
-    package init(host: HTTPDNSName, families: HTTPDNSAddress.Families) {
+    init(host: HTTPDNSName, families: HTTPDNSAddress.Families) {
         self.host = host
         self.families = families
         service = host
@@ -60,7 +57,7 @@ package struct HTTPSRecordSelection: Sendable {
 
     /// Processes an answer. One that is not expected changes nothing.
     /// - Parameter generator: The random source that shuffles records of the same priority (RFC 9460 section 2.4.1).
-    package mutating func received(
+    mutating func received(
         _ answer: HTTPDNSProviderAnswer,
         about name: HTTPDNSName,
         using generator: inout some RandomNumberGenerator
@@ -73,7 +70,7 @@ package struct HTTPSRecordSelection: Sendable {
     }
 
     /// Processes the failure of a query, as an answer in which everything failed.
-    package mutating func failed(_ error: HTTPDNSProviderError, about name: HTTPDNSName) -> [Action] {
+    mutating func failed(_ error: HTTPDNSProviderError, about name: HTTPDNSName) -> [Action] {
         var answer = HTTPDNSProviderAnswer(v4: .failed(error), v6: .failed(error))
         answer.httpsRecords = .failed(error)
         var generator = SystemRandomNumberGenerator()
@@ -81,7 +78,7 @@ package struct HTTPSRecordSelection: Sendable {
     }
 
     /// Ends the selection with the answers so far. Returns nothing when it has ended, or has no answer at all.
-    package mutating func expired() -> [Action] {
+    mutating func expired() -> [Action] {
         guard !isOver, answers[host] != nil else { return [] }
         let limit = HTTPDNSProviderError(
             code: .timedOut,
@@ -116,8 +113,7 @@ package struct HTTPSRecordSelection: Sendable {
             recordLives.append(timeToLive)
             return use(records, using: &generator)
         case .unavailable(let timeToLive):
-            isOver = true
-            return [.failed(ServiceUnavailable(name: service, timeToLive: (recordLives + [timeToLive]).min() ?? .zero))]
+            return end(.route(.unavailable(service), timeToLive: (recordLives + [timeToLive]).min() ?? .zero))
         case .failed(let error):
             serviceFailure = error
             return conclude()
@@ -181,15 +177,13 @@ package struct HTTPSRecordSelection: Sendable {
             return end(.plain(failure.map(HTTPSRecordChoice.Reason.failed) ?? .noAddress))
         }
         append(host, to: &list)
-        let candidates = ServiceCandidates(
+        let route = ServiceRoute(
             endpoints: list.endpoints,
             applicationProtocols: bindings.first?.applicationProtocols ?? [],
-            timeToLive: (recordLives + list.lives).min() ?? .zero,
-            serviceName: service == host ? nil : service,
-            missing: serviceFailure ?? list.failure,
             offers: list.offers.filter { $0.value != .all }
         )
-        return end(.candidates(candidates))
+        let life = (recordLives + list.lives).min() ?? .zero
+        return end(.route(route, timeToLive: life, missing: serviceFailure ?? list.failure))
     }
 
     private func append(_ name: HTTPDNSName, to list: inout ServiceCandidateList) {
@@ -282,14 +276,17 @@ struct ServiceCandidateList {
 }
 
 /// The result of a name's HTTPS records.
-package enum HTTPSRecordChoice: Hashable, Sendable {
+enum HTTPSRecordChoice: Hashable, Sendable {
     /// The name's own addresses and the URL's port, as without HTTPS records.
     case plain(Reason)
-    /// The endpoints to connect to.
-    case candidates(ServiceCandidates)
+    /// The endpoints to connect to, or the reason that there are none.
+    ///
+    /// - `timeToLive`: The shortest time to live of all answers that were used.
+    /// - `missing`: A failure during the selection. The result is valid, but a later one may be better.
+    case route(ServiceRoute, timeToLive: Duration, missing: HTTPDNSProviderError? = nil)
 
     /// The reason that HTTPS records are not used.
-    package enum Reason: Hashable, Sendable {
+    enum Reason: Hashable, Sendable {
         /// There is no usable record, or no provider could query one.
         case noRecord
         /// The query failed: it may be repeated soon.
@@ -300,40 +297,5 @@ package enum HTTPSRecordChoice: Hashable, Sendable {
         case tooManyAliases
         /// The names that the records lead to have no address.
         case noAddress
-    }
-}
-
-/// Addresses and ports in the order to try: the records by their priority, then the name at the end of the aliases, then the
-/// queried name (RFC 9460 section 3).
-///
-/// They do not change the server's required identity: Host, SNI and certificate stay those of the queried name (RFC 9460
-/// section 9.4).
-package struct ServiceCandidates: Hashable, Sendable {
-    /// At least one endpoint, without duplicates, at most ``HTTPDNSProviderAnswer/maximumAddressesPerFamily`` of each family. The
-    /// address policy has not been applied yet.
-    package var endpoints: [HTTPDNSEndpoint]
-    /// The protocols that the most preferred record offers, as ALPN identifiers; empty without a record in service mode.
-    package var applicationProtocols: [String] = []
-    /// The shortest time to live of all answers that were used.
-    package var timeToLive: Duration
-    /// The owner of the HTTPS records, if it is not the queried name.
-    var serviceName: HTTPDNSName?
-    /// A failure during the selection. The result is valid, but a later one may be better.
-    package var missing: HTTPDNSProviderError?
-    /// The versions that the records offer at endpoints where they offer not all.
-    package var offers: [HTTPDNSEndpoint: OfferedVersions] = [:]
-}
-
-/// The reason that a service cannot be reached, whatever addresses its name has.
-package struct ServiceUnavailable: Hashable, Sendable, CustomStringConvertible {
-    /// The name that declares it.
-    package var name: HTTPDNSName
-    /// The time that this may be cached.
-    package var timeToLive: Duration
-
-    /// The failure, the name, and the suggested action.
-    package var description: String {
-        "\(name) has an HTTPS record in alias mode with the target \".\": its owner says that the service is not available "
-            + "(RFC 9460 section 2.5.1); to connect nevertheless, turn HTTPS records off on the route"
     }
 }

@@ -19,8 +19,9 @@ extension UpstreamLookup {
             for action in actions {
                 switch action {
                 case .done(.plain(.failed(let error))): return withoutHTTPSRecords(plain, error)
-                case .done(let choice): return judged(merge(choice, into: plain))
-                case .failed(let reason): return .success(unavailable(reason, plain))
+                case .done(.plain): return judged(plain)
+                case .done(.route(let route, let timeToLive, let missing)):
+                    return merge(route, timeToLive, isIncomplete: missing != nil, into: plain)
                 case .ask(let host, let families, let httpsRecords):
                     var question = poolAttempt
                     question.query.host = host
@@ -106,39 +107,30 @@ extension UpstreamLookup {
         return judged(answer)
     }
 
-    private func merge(_ choice: HTTPSRecordChoice, into plain: KnownAnswer) -> KnownAnswer {
+    /// Returns an answer with the result of its name's HTTPS records.
+    private func merge(
+        _ route: ServiceRoute,
+        _ timeToLive: Duration,
+        isIncomplete: Bool,
+        into plain: KnownAnswer
+    ) -> Result<KnownAnswer, LookupFailure> {
         var answer = plain
-        switch choice {
-        case .plain:
-            break
-        case .candidates(let candidates):
-            let life = Lifetimes.positive(candidates.timeToLive, within: settings.configuration.cache)
-            if case .nothing = answer.content {
-                answer.content = .addresses([])
-            } else {
-                answer.life = min(life, answer.life)
-            }
-            if case .addresses(let own) = answer.content, own.isEmpty { answer.life = life }
-            answer.refreshAt = resolver.refreshMoment(of: answer)
-            if candidates.missing != nil {
-                answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
-            }
-            answer.httpsRecords = ServiceRoute(
-                endpoints: candidates.endpoints,
-                applicationProtocols: candidates.applicationProtocols,
-                offers: candidates.offers
-            )
+        answer.httpsRecords = route
+        guard route.unavailable == nil else {
+            if case .nothing = plain.content { return .success(plain) }
+            answer.life = min(answer.life, Lifetimes.negative(timeToLive))
+            answer.refreshAt = answer.expiresAt
+            return .success(answer)
         }
-        return answer
-    }
-
-    private func unavailable(_ reason: ServiceUnavailable, _ plain: KnownAnswer) -> KnownAnswer {
-        var answer = plain
-        if case .nothing = answer.content { return answer }
-        answer.life = min(answer.life, Lifetimes.negative(reason.timeToLive))
-        answer.refreshAt = answer.expiresAt
-        answer.httpsRecords = ServiceRoute(endpoints: [], applicationProtocols: [], unavailable: reason.description)
-        return answer
+        answer.life = Lifetimes.positive(timeToLive, within: settings.configuration.cache)
+        if case .nothing = plain.content {
+            answer.content = .addresses([])
+        } else {
+            answer.life = min(answer.life, plain.life)
+        }
+        answer.refreshAt = resolver.refreshMoment(of: answer)
+        if isIncomplete { answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial) }
+        return judged(answer)
     }
 }
 

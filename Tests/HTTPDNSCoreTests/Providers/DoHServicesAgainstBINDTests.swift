@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-import HTTPDNSCore
 import HTTPDNSCurl
 import ServerRig
 import Testing
+
+@testable import HTTPDNSCore
 
 /// HTTPS records and client subnets over the provider's own transport against a real server.
 @Suite("Services and client subnets from BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(10)))
@@ -169,9 +170,8 @@ struct DoHServicesAgainstBINDTests {
                 let answer = try await resolve(name.description, on: rig)
                 actions += selection.received(answer, about: name, using: &generator)
             case .done(.plain(let reason)): end = ["plain \(reason)"]
-            case .done(.candidates(let candidates)):
-                end = candidates.endpoints.map(\.description)
-            case .failed: end = ["unavailable"]
+            case .done(.route(let route, _, _)):
+                end = route.unavailable == nil ? route.endpoints.map(\.description) : ["unavailable"]
             }
         }
         #expect(end == expected)

@@ -27,15 +27,15 @@ struct HTTPSRecordVersionsTests {
         return record
     }
 
-    private mutating func candidates(_ records: [HTTPDNSProviderAnswer.HTTPSRecord]) -> ServiceCandidates? {
+    private mutating func candidates(_ records: [HTTPDNSProviderAnswer.HTTPSRecord]) -> ServiceRoute? {
         var selection = HTTPSRecordSelection(host: Self.host, families: .v4)
         var answer = HTTPDNSProviderAnswer(
             v4: .addresses([Self.own], timeToLive: .seconds(60), canonicalName: nil)
         )
         answer.httpsRecords = .bindings(records, timeToLive: .seconds(60))
         let actions = selection.received(answer, about: Self.host, using: &generator)
-        guard actions.count == 1, case .done(.candidates(let candidates)) = actions[0] else { return nil }
-        return candidates
+        guard actions.count == 1, case .done(.route(let route, _, _)) = actions[0] else { return nil }
+        return route
     }
 
     @Test(

@@ -48,9 +48,13 @@ struct ServiceSelectionTests {
         return choice
     }
 
+    private static func endpoint(_ number: UInt8, _ port: UInt16 = 443) -> HTTPDNSEndpoint {
+        HTTPDNSEndpoint(address: v4(number), port: port)
+    }
+
     private static func endpoints(_ actions: [HTTPSRecordSelection.Action]) -> [HTTPDNSEndpoint]? {
-        guard case .candidates(let candidates) = end(actions) else { return nil }
-        return candidates.endpoints
+        guard case .route(let route, _, _) = end(actions) else { return nil }
+        return route.endpoints
     }
 
     @Test(
@@ -74,16 +78,12 @@ struct ServiceSelectionTests {
         var selection = HTTPSRecordSelection(host: Self.host, families: .both)
         let httpsRecords = Self.bindings(Record(priority: 1, port: 8443), life: 20)
         let answer = Self.answer(Self.found(1), .noData(timeToLive: .seconds(5)), httpsRecords: httpsRecords)
-        let expected = ServiceCandidates(
-            endpoints: [
-                HTTPDNSEndpoint(address: Self.v4(1), port: 8443), HTTPDNSEndpoint(address: Self.v4(1), port: 443),
-            ],
-            applicationProtocols: ["http/1.1"],
-            timeToLive: .seconds(20),
-            serviceName: nil,
-            missing: nil
+        let expected = ServiceRoute(
+            endpoints: [Self.endpoint(1, 8443), Self.endpoint(1)],
+            applicationProtocols: ["http/1.1"]
         )
-        #expect(selection.received(answer, about: Self.host, using: &generator) == [.done(.candidates(expected))])
+        let actions = selection.received(answer, about: Self.host, using: &generator)
+        #expect(Self.end(actions) == .route(expected, timeToLive: .seconds(20)))
     }
 
     @Test("A record's target is resolved, and its addresses precede the name's own")
@@ -99,14 +99,12 @@ struct ServiceSelectionTests {
             Self.found(2, 7),
             .addresses([Self.v6(2)], timeToLive: .seconds(9), canonicalName: nil)
         )
-        let expected = ServiceCandidates(
+        let expected = ServiceRoute(
             endpoints: [Self.v4(2), Self.v6(2), Self.v4(1)].map { HTTPDNSEndpoint(address: $0, port: 443) },
-            applicationProtocols: ["http/1.1"],
-            timeToLive: .seconds(7),
-            serviceName: nil,
-            missing: nil
+            applicationProtocols: ["http/1.1"]
         )
-        #expect(selection.received(second, about: Self.edge, using: &generator) == [.done(.candidates(expected))])
+        let actions = selection.received(second, about: Self.edge, using: &generator)
+        #expect(Self.end(actions) == .route(expected, timeToLive: .seconds(7)))
     }
 
     @Test("A target that the name's CNAME leads to is not resolved again, per family")
@@ -121,7 +119,7 @@ struct ServiceSelectionTests {
         )
         #expect(actions == [.ask(Self.edge, families: .v6, httpsRecords: false)])
         let last = selection.received(Self.answer(nil, .noData(timeToLive: nil)), about: Self.edge, using: &generator)
-        #expect(Self.endpoints(last) == [HTTPDNSEndpoint(address: Self.v4(1), port: 443)])
+        #expect(Self.endpoints(last) == [Self.endpoint(1)])
     }
 
     @Test(
@@ -160,10 +158,10 @@ struct ServiceSelectionTests {
         let own = Self.answer(.noData(timeToLive: nil), httpsRecords: Self.bindings(binding))
         _ = selection.received(own, about: Self.host, using: &generator)
         let last = selection.failed(Self.error, about: Self.edge)
-        #expect(Self.endpoints(last) == [HTTPDNSEndpoint(address: Self.v4(8), port: 443)])
-        guard case .candidates(let candidates) = Self.end(last) else { return }
-        #expect(candidates.missing == Self.error)
-        #expect(candidates.timeToLive == .seconds(60))
+        #expect(Self.endpoints(last) == [Self.endpoint(8)])
+        guard case .route(_, let timeToLive, let missing) = Self.end(last) else { return }
+        #expect(missing == Self.error)
+        #expect(timeToLive == .seconds(60))
     }
 
     @Test("Records are used by priority, without those of unusable protocols")
@@ -182,8 +180,7 @@ struct ServiceSelectionTests {
         #expect(actions == [.ask(Self.edge, families: .v4, httpsRecords: false)])
         let last = selection.received(Self.answer(Self.found(2)), about: Self.edge, using: &generator)
         let expected = [
-            HTTPDNSEndpoint(address: Self.v4(1), port: 444), HTTPDNSEndpoint(address: Self.v4(2), port: 443),
-            HTTPDNSEndpoint(address: Self.v4(1), port: 443),
+            Self.endpoint(1, 444), Self.endpoint(2), Self.endpoint(1),
         ]
         #expect(Self.endpoints(last) == expected)
     }
@@ -228,9 +225,7 @@ struct ServiceSelectionTests {
                 #expect(actions.isEmpty)
                 continue
             }
-            #expect(
-                Self.endpoints(actions) == [10, 11, 12, 13, 1].map { HTTPDNSEndpoint(address: Self.v4($0), port: 443) }
-            )
+            #expect(Self.endpoints(actions) == [10, 11, 12, 13, 1].map { Self.endpoint($0) })
         }
     }
 
@@ -243,15 +238,9 @@ struct ServiceSelectionTests {
                 == [.ask(Self.edge, families: .v4, httpsRecords: true)]
         )
         let second = Self.answer(Self.found(2), httpsRecords: .some(.none(timeToLive: nil)))
-        let expected = ServiceCandidates(
-            endpoints: [
-                HTTPDNSEndpoint(address: Self.v4(2), port: 443), HTTPDNSEndpoint(address: Self.v4(1), port: 443),
-            ],
-            timeToLive: .seconds(4),
-            serviceName: Self.edge,
-            missing: nil
-        )
-        #expect(selection.received(second, about: Self.edge, using: &generator) == [.done(.candidates(expected))])
+        let expected = ServiceRoute(endpoints: [Self.endpoint(2), Self.endpoint(1)])
+        let actions = selection.received(second, about: Self.edge, using: &generator)
+        #expect(Self.end(actions) == .route(expected, timeToLive: .seconds(4)))
     }
 
     @Test("An alias' records come first, then its own addresses, then the name's")
@@ -272,9 +261,7 @@ struct ServiceSelectionTests {
         #expect(actions == [.ask(Self.pool, families: .v4, httpsRecords: false)])
         let last = selection.received(Self.answer(Self.found(3)), about: Self.pool, using: &generator)
         let expected = [
-            HTTPDNSEndpoint(address: Self.v4(3), port: 444), HTTPDNSEndpoint(address: Self.v4(2), port: 445),
-            HTTPDNSEndpoint(address: Self.v4(1), port: 446), HTTPDNSEndpoint(address: Self.v4(2), port: 443),
-            HTTPDNSEndpoint(address: Self.v4(1), port: 443),
+            Self.endpoint(3, 444), Self.endpoint(2, 445), Self.endpoint(1, 446), Self.endpoint(2), Self.endpoint(1),
         ]
         #expect(Self.endpoints(last) == expected)
     }
@@ -315,7 +302,7 @@ struct ServiceSelectionTests {
             return
         }
         let last = selection.received(Self.answer(Self.found(2)), about: name, using: &generator)
-        #expect(Self.endpoints(last)?.first == HTTPDNSEndpoint(address: Self.v4(2), port: 443))
+        #expect(Self.endpoints(last)?.first == Self.endpoint(2))
     }
 
     @Test("A loop of aliases is ignored", arguments: [1, 2, 3])
@@ -337,9 +324,11 @@ struct ServiceSelectionTests {
         let first = Self.answer(Self.found(1), httpsRecords: .alias(Self.edge, timeToLive: .seconds(4)))
         _ = selection.received(first, about: Self.host, using: &generator)
         let second = Self.answer(Self.found(2), httpsRecords: .unavailable(timeToLive: .seconds(60)))
-        let failure = ServiceUnavailable(name: Self.edge, timeToLive: .seconds(4))
-        #expect(selection.received(second, about: Self.edge, using: &generator) == [.failed(failure)])
-        #expect("\(failure)".hasPrefix("edge.test has an HTTPS record in alias mode with the target \".\""))
+        let expected = ServiceRoute.unavailable(Self.edge)
+        let last = selection.received(second, about: Self.edge, using: &generator)
+        #expect(last == [.done(.route(expected, timeToLive: .seconds(4)))])
+        let start = "edge.test has an HTTPS record in alias mode with the target \".\""
+        #expect(expected.unavailable?.hasPrefix(start) == true)
     }
 
     @Test("Unexpected, repeated and late answers change nothing")
@@ -374,9 +363,9 @@ struct ServiceSelectionTests {
         )
         _ = selection.received(Self.answer(Self.found(3)), about: Self.pool, using: &generator)
         let last = selection.expired()
-        #expect(Self.endpoints(last) == [8, 3, 1].map { HTTPDNSEndpoint(address: Self.v4($0), port: 443) })
-        guard case .candidates(let candidates) = Self.end(last) else { return }
-        #expect(candidates.missing?.code == .timedOut)
+        #expect(Self.endpoints(last) == [8, 3, 1].map { Self.endpoint($0) })
+        guard case .route(_, _, let missing) = Self.end(last) else { return }
+        #expect(missing?.code == .timedOut)
     }
 
     /// The name's own addresses are what is left, as a failure.
