@@ -27,7 +27,7 @@ package struct AnswerCache: Sendable {
                 if let kept, kept.isIdentical(to: answer) {
                     table.confirm(key, version: settings.version)
                 } else {
-                    _ = table.set(kept, for: key, at: now, version: settings.version)
+                    table.set(kept, for: key, at: now, version: settings.version)
                 }
                 return Known(answer: kept)
             }
@@ -123,11 +123,11 @@ package struct AnswerCache: Sendable {
         shard(for: key).state.withLock { $0.table.note(use, of: answer, for: key) }
     }
 
-    /// Adds an answer from before a restart, unless a newer one is known.
+    /// Adds an answer from before a restart, unless a newer one is known. Its lifetime may be over.
     package func restore(_ answer: KnownAnswer, for key: CacheKey, at now: MonotonicTime, version: UInt16 = 0) {
         shard(for: key).state.withLock { state in
             guard state.table.find(key) == nil else { return }
-            _ = state.table.update(key, at: now, version: version) { $0.restore(answer) }
+            state.table.set(CachedAnswer(key, answer), for: key, at: now, version: version)
         }
     }
 

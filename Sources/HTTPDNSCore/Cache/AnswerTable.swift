@@ -31,12 +31,6 @@ struct AnswerTable: Sendable {
         var count = 0
     }
 
-    /// The effect of an update.
-    struct Change {
-        /// The number of answers evicted for it.
-        var evictions = 0
-    }
-
     private let capacity: Int
     private let byteLimit: Int
     /// The share of the queue for new answers: a tenth (Yang et al., SOSP 2023).
@@ -109,19 +103,21 @@ struct AnswerTable: Sendable {
     }
 
     /// Replaces the data for a key; nil removes it.
+    /// - Returns: The number of answers evicted for it.
+    @discardableResult
     mutating func set(
         _ answer: CachedAnswer?,
         for key: CacheKey,
         at now: MonotonicTime,
         version: UInt16 = 0
-    ) -> Change {
-        var change = Change()
+    ) -> Int {
+        var evictions = 0
         if let (place, old) = occupant(key) {
             byteCount -= old.byteCount
             guard let answer else {
                 byteCount -= Self.bytesPerSlot
                 remove(place)
-                return change
+                return 0
             }
             byteCount += answer.byteCount
             if old.wasUsed { answer.noteUse() }
@@ -134,18 +130,20 @@ struct AnswerTable: Sendable {
         }
         while count > capacity || byteCount > byteLimit && count > 1 {
             evict(at: now)
-            change.evictions += 1
+            evictions += 1
         }
-        return change
+        return evictions
     }
 
     /// Changes the data for a key, or adds it.
+    /// - Returns: The number of answers evicted for it.
+    @discardableResult
     mutating func update(
         _ key: CacheKey,
         at now: MonotonicTime,
         version: UInt16 = 0,
         _ body: (inout KnownAnswer) -> Void
-    ) -> Change {
+    ) -> Int {
         var known = occupant(key).map { KnownAnswer($0.answer) } ?? KnownAnswer()
         body(&known)
         return set(known.isEmpty ? nil : CachedAnswer(key, known), for: key, at: now, version: version)

@@ -247,11 +247,6 @@ extension KnownAnswer {
         return self
     }
 
-    /// Adds an answer from before a restart, unless a newer one is known. Its lifetime may be over.
-    mutating func restore(_ kept: KnownAnswer) {
-        if isEmpty { self = kept }
-    }
-
     /// Adds the system resolver's answer after all providers failed.
     ///
     /// It is served until the providers may be queried again, and no longer than any answer of the system resolver.

@@ -34,10 +34,10 @@ extension UpstreamLookup {
             }
             if holdsForAllClients, !completed.isDoubted {
                 completed.before = nil
-                _ = state.table.set(nil, for: key, at: now)
+                state.table.set(nil, for: key, at: now)
                 return completed
             }
-            completed.change = state.table.update(key, at: now, version: current.version) { entry in
+            completed.evictions = state.table.update(key, at: now, version: current.version) { entry in
                 switch result {
                 case _ where completesAnswer:
                     completed.known = entry.complete(with: found, at: now, chance: chance)
@@ -83,7 +83,8 @@ struct CompletedLookup {
     let waiters: [AnswerCache.Waiter]
     /// Whether the result may be cached.
     var isCurrent = false
-    var change = AnswerTable.Change()
+    /// The number of answers evicted for it.
+    var evictions = 0
     /// The previously cached answer.
     var before: CachedAnswer?
     /// The answer as it is served.
@@ -129,7 +130,7 @@ struct CompletedLookup {
             completed.known = answer
             guard let before = state.known(key, by: settings, at: now) else { return completed }
             completed.before = before.answer
-            completed.change = state.table.update(key, at: now, version: settings.version) { entry in
+            completed.evictions = state.table.update(key, at: now, version: settings.version) { entry in
                 completed.take(answer, into: &entry, jitter: jitter, at: now)
             }
             return completed
@@ -165,9 +166,9 @@ struct CompletedLookup {
 extension CompletedLookup {
     private func report(_ result: Result<KnownAnswer, LookupFailure>, isRefresh: Bool, at now: MonotonicTime) {
         let (counting, observation) = (resolver.counting, resolver.observation)
-        if change.evictions > 0 {
-            counting.count(.eviction, times: change.evictions)
-            observation.tell(.evicted) { $0.count = change.evictions }
+        if evictions > 0 {
+            counting.count(.eviction, times: evictions)
+            observation.tell(.evicted) { $0.count = evictions }
         }
         var sentAt: MonotonicTime
         var error: HTTPDNSResolver.Error?

@@ -15,7 +15,7 @@ struct AnswerTableTests {
     private func put(_ number: Int, into table: inout AnswerTable, life: Duration = .seconds(60)) throws -> Int {
         let address = HTTPDNSAddress(family: .v4, high: 0, low: UInt64(number))
         let answer = KnownAnswer.sample([address], sentAt: now, life: life)
-        return table.update(try key(number), at: now) { $0.install(answer, at: now) }.evictions
+        return table.update(try key(number), at: now) { $0.install(answer, at: now) }
     }
 
     private func number(_ number: Int, in table: inout AnswerTable) throws -> UInt64? {
@@ -79,7 +79,7 @@ struct AnswerTableTests {
     func evictsSpent() throws {
         var table = AnswerTable(capacity: 3, byteLimit: .max)
         try put(0, into: &table)
-        _ = table.update(try key(1), at: now) {
+        table.update(try key(1), at: now) {
             let error = HTTPDNSResolver.Error(code: .providersFailed, host: "n1.test", message: "failed")
             $0.recordFailure(LookupFailure(error: error, sentAt: now), at: now - .seconds(100))
         }
@@ -116,7 +116,7 @@ struct AnswerTableTests {
         for (place, key) in keys.enumerated() {
             #expect(table.find(key) == nil)
             let address = HTTPDNSAddress(family: .v4, high: 0, low: UInt64(place))
-            _ = table.update(key, at: now) { entry in
+            table.update(key, at: now) { entry in
                 entry.install(.sample([address], sentAt: now, life: .seconds(9)), at: now)
             }
         }
