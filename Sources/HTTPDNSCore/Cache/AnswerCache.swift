@@ -114,7 +114,7 @@ package struct AnswerCache: Sendable {
         guard key.clientSubnet != nil else { return nil }
         let key = key.withoutClientSubnet
         let known = shard(for: key).state.withLock { $0.known(key, by: settings, at: now) }
-        guard let answer = known?.answer, answer.header.details?.holdsForAllClients == true else { return nil }
+        guard let answer = known?.answer, answer.header.details?.fields.holdsForAllClients == true else { return nil }
         return answer
     }
 

@@ -3,52 +3,52 @@
 
 package import HTTPDNSPrimitives
 
-/// The rarely used fields of a cached answer.
-final class AnswerDetails: Sendable {
-    let canonicalName: HTTPDNSName?
-    let failedAttempts: [HTTPDNSResolver.ProviderAttempt]
-    /// The families that failed while another had addresses.
-    let failedFamilies: HTTPDNSAddress.Families
-    let familyBackoff: FamilyBackoff?
-    let httpsRecords: ServiceRoute?
+/// The facts of an answer that most answers lack.
+struct AnswerDetails: Sendable {
+    var canonicalName: HTTPDNSName?
+    var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
+    /// The queried families that failed while another had addresses: their previous addresses are not contradicted.
+    var failedFamilies: HTTPDNSAddress.Families = []
+    /// The next query for the failed families; nil while none failed.
+    var familyBackoff: FamilyBackoff?
+    /// The result of the HTTPS records; nil without any.
+    var httpsRecords: ServiceRoute?
+    /// The failed lookups since the answer.
+    var failure: AnswerFailure?
+    /// Whether queries with any client subnet may use the answer, although the query had one.
+    var holdsForAllClients = false
+
+    fileprivate var isEmpty: Bool {
+        canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && httpsRecords == nil
+            && failure == nil && !holdsForAllClients
+    }
+}
+
+/// The details of a cached answer, with the parts of its content and key that most answers lack: one object for all.
+final class CachedDetails: Sendable {
+    let fields: AnswerDetails
     /// The reason that there is no address, for a negative answer.
     let negative: HTTPDNSResolver.Error?
-    /// The failure of a refresh since the answer was received.
-    let failure: AnswerFailure?
     let clientSubnet: HTTPDNSAddressBlock?
-    /// Whether queries with any client subnet may use the answer.
-    let holdsForAllClients: Bool
 
     /// Creates the details of an answer; nil when no field has a value.
     init?(_ key: CacheKey, _ answer: KnownAnswer) {
-        canonicalName = answer.canonicalName
-        failedAttempts = answer.failedAttempts
-        failedFamilies = answer.failedFamilies
-        familyBackoff = answer.familyBackoff
-        httpsRecords = answer.httpsRecords
+        fields = answer.details
         if case .nothing(let reason) = answer.content { negative = reason } else { negative = nil }
-        failure = answer.failure
         clientSubnet = key.clientSubnet
-        holdsForAllClients = answer.holdsForAllClients
-        if isEmpty { return nil }
-    }
-
-    private var isEmpty: Bool {
-        canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && httpsRecords == nil
-            && negative == nil
-            && failure == nil
-            && clientSubnet == nil && !holdsForAllClients
+        if fields.isEmpty, negative == nil, clientSubnet == nil { return nil }
     }
 
     /// The approximate memory: the object, and texts at their length with an allocation each.
     var byteCount: Int {
-        let texts = Self.texts(of: failedAttempts) + (canonicalName.map { [$0.description] } ?? [])
+        let texts = Self.texts(of: fields.failedAttempts) + (fields.canonicalName.map { [$0.description] } ?? [])
         let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
-        let errors = [negative, failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
-        let endpoints = (httpsRecords?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride
-        let protocols = (httpsRecords?.applicationProtocols ?? []) + (httpsRecords?.unavailable.map { [$0] } ?? [])
+        let errors = [negative, fields.failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
+        let endpoints = (fields.httpsRecords?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride
+        let protocols =
+            (fields.httpsRecords?.applicationProtocols ?? []) + (fields.httpsRecords?.unavailable.map { [$0] } ?? [])
         let serviceTexts = protocols.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
-        let offers = (httpsRecords?.offers.count ?? 0) * Self.offerBytes
+        let offers = (fields.httpsRecords?.offers.count ?? 0) * Self.offerBytes
         return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints + serviceTexts + offers
     }
 

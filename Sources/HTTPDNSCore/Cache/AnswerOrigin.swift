@@ -184,7 +184,7 @@ extension ResolvingSettings {
         if new === old { return answer }
         guard var known = KnownAnswer(answer).taken(over: new, from: old, for: answer.key) else { return nil }
         // A failure concerns the providers that were queried.
-        if old.terms.asked != new.terms.asked { known.failure = nil }
+        if old.terms.asked != new.terms.asked { known.details.failure = nil }
         return CachedAnswer(answer.key, known)
     }
 
@@ -242,10 +242,10 @@ extension KnownAnswer {
                 && old.route?.wantsSecondOpinion == new.route?.wantsSecondOpinion
             return isSame ? answer : nil
         }
-        if before != after || new.route?.usesHTTPSRecords != true { answer.httpsRecords = nil }
+        if before != after || new.route?.usesHTTPSRecords != true { answer.details.httpsRecords = nil }
         let left = known.filter { after.contains($0.family) }
         answer.content = .addresses(left)
-        let candidates = left + (answer.httpsRecords?.endpoints.map(\.address) ?? [])
+        let candidates = left + (answer.details.httpsRecords?.endpoints.map(\.address) ?? [])
         let isUsable = candidates.contains { address in
             new.policy.reason(
                 of: address,
@@ -255,9 +255,9 @@ extension KnownAnswer {
                 provider: new.provider
             ) == nil
         }
-        guard isUsable || answer.httpsRecords?.unavailable != nil else { return nil }
+        guard isUsable || answer.details.httpsRecords?.unavailable != nil else { return nil }
         let added = after.subtracting(before)
-        answer.failedFamilies = failedFamilies.intersection(after).union(added)
+        answer.details.failedFamilies = details.failedFamilies.intersection(after).union(added)
         if new.source == .provider, life > new.maximumTimeToLive {
             answer.life = new.maximumTimeToLive
             answer.refreshAt = min(refreshAt, answer.expiresAt - Lifetimes.refreshWindow(of: answer.life))

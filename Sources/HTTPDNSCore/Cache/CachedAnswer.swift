@@ -7,7 +7,7 @@ internal import Synchronization
 /// A cached answer: immutable, passed by reference, in one memory block.
 ///
 /// The name and the addresses are bytes after the fields, so that a name with two addresses takes about 110 bytes. Rarely
-/// used fields are in ``AnswerDetails``. The first of the bytes has the marks that the cache sets.
+/// used fields are in ``CachedDetails``. The first of the bytes has the marks that the cache sets.
 ///
 /// Sharing is safe, although `ManagedBuffer` is not `Sendable`: only ``init(_:_:)`` writes header and bytes, before the
 /// reference is shared, and all later accesses read. The marks are accessed as an atomic.
@@ -28,7 +28,7 @@ package struct CachedAnswer: @unchecked Sendable {
         var refreshAt: MonotonicTime
         /// The provider and route of the answer; nil for ``Kind/failureOnly``.
         var origin: AnswerOrigin?
-        var details: AnswerDetails?
+        var details: CachedDetails?
         var v4Count: UInt8
         var v6Count: UInt8
         var nameCount: UInt8
@@ -74,7 +74,7 @@ package struct CachedAnswer: @unchecked Sendable {
             expiresAt: answer.expiresAt,
             refreshAt: answer.refreshAt,
             origin: answer.origin,
-            details: AnswerDetails(key, answer),
+            details: CachedDetails(key, answer),
             v4Count: UInt8(v4.count),
             v6Count: UInt8(v6.count),
             nameCount: UInt8(truncatingIfNeeded: name.count),
@@ -107,12 +107,12 @@ package struct CachedAnswer: @unchecked Sendable {
         read { header in header.pointee.origin.map { ($0.source, $0.countersMemory) } }
     }
     /// Whether a family failed while the other one had addresses.
-    var lacksFamily: Bool { read { $0.pointee.details?.failedFamilies.isEmpty == false } }
-    var httpsRecords: ServiceRoute? { read { $0.pointee.details?.httpsRecords } }
+    var lacksFamily: Bool { read { $0.pointee.details?.fields.failedFamilies.isEmpty == false } }
+    var httpsRecords: ServiceRoute? { read { $0.pointee.details?.fields.httpsRecords } }
     /// The reason that there is no address, for a negative answer.
     package var negative: HTTPDNSResolver.Error? { read { $0.pointee.details?.negative } }
     /// The failure of the latest lookup since the answer.
-    package var failure: AnswerFailure? { read { $0.pointee.details?.failure } }
+    package var failure: AnswerFailure? { read { $0.pointee.details?.fields.failure } }
 
     /// Reads a field in place. Reading ``header`` would copy all fields, which counts references, and check each access for
     /// exclusivity, although there are no writes.

@@ -27,28 +27,17 @@ package struct KnownAnswer: Sendable {
     var life: Duration = .zero
     /// The time from which a use of it starts a refresh in the background.
     var refreshAt = MonotonicTime(nanoseconds: .min)
-    var canonicalName: HTTPDNSName?
-    var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
+    var details = AnswerDetails()
     /// The failure of all providers, when the system resolver has answered instead of them.
     var providersFailure: HTTPDNSResolver.Error?
     /// The families that its source was queried for.
     var queriedFamilies: HTTPDNSAddress.Families = .both
-    /// The queried families that failed: their previous addresses are not contradicted.
-    var failedFamilies: HTTPDNSAddress.Families = []
     /// Whether a failed family had no answer in time: it is queried once more immediately.
     var isFamilyLate = false
-    /// The next query for the failed families; nil while none failed.
-    var familyBackoff: FamilyBackoff?
     /// Whether two providers gave it, where it is negative.
     var isConfirmed = false
     /// Whether the query for HTTPS records failed: the previous records are not contradicted.
     var httpsRecordsFailed = false
-    /// Whether queries with any client subnet may use it, although the query had one.
-    var holdsForAllClients = false
-    /// The result of the HTTPS records; nil without any.
-    var httpsRecords: ServiceRoute?
-    /// The failed lookups since the answer.
-    var failure: AnswerFailure?
 
     /// Knows nothing.
     init() {}
@@ -70,29 +59,23 @@ package struct KnownAnswer: Sendable {
     /// Unpacks a cached answer.
     init(_ cached: CachedAnswer) {
         let header = cached.header
-        failure = header.details?.failure
+        details = header.details?.fields ?? AnswerDetails()
         guard let origin = header.origin else { return }
         content = header.details?.negative.map { .nothing($0) } ?? .addresses(cached.addresses)
         self.origin = origin
         sentAt = header.sentAt
         life = header.expiresAt - header.sentAt
         refreshAt = header.refreshAt
-        canonicalName = header.details?.canonicalName
-        failedAttempts = header.details?.failedAttempts ?? []
-        failedFamilies = header.details?.failedFamilies ?? []
-        familyBackoff = header.details?.familyBackoff
-        holdsForAllClients = header.details?.holdsForAllClients ?? false
-        httpsRecords = header.details?.httpsRecords
     }
 
     var expiresAt: MonotonicTime { sentAt + life }
 
     /// Whether nothing is worth caching.
-    var isEmpty: Bool { origin == nil && failure == nil }
+    var isEmpty: Bool { origin == nil && details.failure == nil }
 
     /// Returns whether it has addresses that may be served, within their lifetime or past it.
     func mayServe(at now: MonotonicTime) -> Bool {
-        guard case .addresses = content, httpsRecords?.unavailable == nil else { return false }
+        guard case .addresses = content, details.httpsRecords?.unavailable == nil else { return false }
         return now < expiresAt + (origin?.staleLimit ?? .zero)
     }
 
@@ -110,21 +93,23 @@ package struct KnownAnswer: Sendable {
     private func backingOffFailedFamilies(after older: KnownAnswer) -> KnownAnswer {
         var answer = self
         if case .addresses = content {
-            let resting = older.failedFamilies.subtracting(queriedFamilies)
-            answer.failedFamilies.formUnion(resting)
-            if !resting.isEmpty { answer.familyBackoff = older.familyBackoff }
+            let resting = older.details.failedFamilies.subtracting(queriedFamilies)
+            answer.details.failedFamilies.formUnion(resting)
+            if !resting.isEmpty { answer.details.familyBackoff = older.details.familyBackoff }
         }
-        guard !answer.failedFamilies.isEmpty else { return self }
+        guard !answer.details.failedFamilies.isEmpty else { return self }
         var failures = 1
-        if !older.failedFamilies.isDisjoint(with: answer.failedFamilies) { failures += older.familyFailures }
-        let backoff = answer.familyBackoff ?? FamilyBackoff(failures: failures, since: sentAt)
-        answer.familyBackoff = backoff
+        if !older.details.failedFamilies.isDisjoint(with: answer.details.failedFamilies) {
+            failures += older.familyFailures
+        }
+        let backoff = answer.details.familyBackoff ?? FamilyBackoff(failures: failures, since: sentAt)
+        answer.details.familyBackoff = backoff
         answer.refreshAt = min(refreshAt, backoff.retryAt)
         return answer
     }
 
     /// The number of failures of the failed families in a row.
-    var familyFailures: Int { familyBackoff?.failures ?? 0 }
+    var familyFailures: Int { details.familyBackoff?.failures ?? 0 }
 
     /// Returns the answer that counts a family as failed that it lacks and `older` has: a family that is lost for a moment is
     /// queried once more. It is missing when that query does not find it either.
@@ -137,30 +122,35 @@ package struct KnownAnswer: Sendable {
         where known.contains(where: { $0.family == family }) && !own.contains(where: { $0.family == family }) {
             lost.insert(.init(family))
         }
-        lost = lost.intersection(queriedFamilies).subtracting(failedFamilies.union(older.failedFamilies))
+        lost = lost.intersection(queriedFamilies).subtracting(
+            details.failedFamilies.union(older.details.failedFamilies)
+        )
         guard !lost.isEmpty else { return self }
         var answer = self
-        answer.failedFamilies.formUnion(lost)
+        answer.details.failedFamilies.formUnion(lost)
         return answer
     }
 
     /// Returns the answer with the addresses that `older` has of the families that failed this time. It lives no longer than
     /// either.
     private func keepingFailedFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
-        if httpsRecordsFailed, httpsRecords == nil, now < older.expiresAt, let known = older.httpsRecords {
+        if httpsRecordsFailed, details.httpsRecords == nil, now < older.expiresAt,
+            let known = older.details.httpsRecords
+        {
             var answer = self
             answer.httpsRecordsFailed = false
-            answer.httpsRecords = known
+            answer.details.httpsRecords = known
             answer.life = min(expiresAt, older.expiresAt) - sentAt
             answer.refreshAt = min(refreshAt, answer.expiresAt)
             return answer.keepingFailedFamilies(of: older, at: now)
         }
         // Addresses that one provider may not answer must not be merged into the answer of another.
-        guard !failedFamilies.isEmpty, now < older.expiresAt, origin?.providerScope == older.origin?.providerScope,
+        guard !details.failedFamilies.isEmpty, now < older.expiresAt,
+            origin?.providerScope == older.origin?.providerScope,
             case .addresses(let own) = content,
             case .addresses(let known) = older.content
         else { return self }
-        let kept = known.filter { failedFamilies.contains($0.family) && !own.contains($0) }
+        let kept = known.filter { details.failedFamilies.contains($0.family) && !own.contains($0) }
         guard !kept.isEmpty else { return self }
         var answer = self
         let both = own + kept
@@ -197,20 +187,20 @@ extension KnownAnswer {
         guard case .nothing = new.content, !new.isConfirmed, sentAt <= new.sentAt, mayServe(at: now),
             origin?.source == new.origin?.source
         else { return false }
-        return failure?.deniedAt.map { new.sentAt < $0 + Lifetimes.confirmation } ?? true
+        return details.failure?.deniedAt.map { new.sentAt < $0 + Lifetimes.confirmation } ?? true
     }
 
     /// Records a negative answer that is doubted. The addresses stay, and the next lookup decides.
     /// - Parameter jitter: A number in 0...1.
     /// - Returns: The reason that the lookup has no result.
     mutating func recordDenial(_ denial: LookupFailure, jitter: Double = 0, at now: MonotonicTime) -> LookupFailure {
-        let deniedAt = failure?.deniedAt ?? denial.sentAt
+        let deniedAt = details.failure?.deniedAt ?? denial.sentAt
         recordFailure(denial, jitter: jitter, at: now)
-        failure?.deniedAt = deniedAt
-        failure?.retryAt = max(now, deniedAt + Lifetimes.confirmation * (1 + Lifetimes.backoffJitter * jitter))
+        details.failure?.deniedAt = deniedAt
+        details.failure?.retryAt = max(now, deniedAt + Lifetimes.confirmation * (1 + Lifetimes.backoffJitter * jitter))
         var reason = denial
         reason.error.hint = "its known addresses stay in use until another lookup has the same result"
-        failure?.error = reason.error
+        details.failure?.error = reason.error
         return reason
     }
 
@@ -226,22 +216,22 @@ extension KnownAnswer {
         let failures = familyFailures
         if let new, new.origin?.providerScope == origin?.providerScope {
             // The result replaces the addresses that a family kept from an older answer.
-            let answered = failedFamilies.subtracting(new.failedFamilies)
+            let answered = details.failedFamilies.subtracting(new.details.failedFamilies)
             var both = known.filter { !answered.contains($0.family) }
             if case .addresses(let added) = new.content {
                 both += added.filter { !both.contains($0) }
                 life = min(expiresAt, new.expiresAt) - sentAt
             }
-            failedFamilies = new.failedFamilies
+            details.failedFamilies = new.details.failedFamilies
             if !both.isEmpty {
                 content = .addresses(both.filter { $0.family == .v4 } + both.filter { $0.family == .v6 })
             }
         }
         refreshAt = Lifetimes.refreshMoment(of: self, chance: chance)
-        familyBackoff = nil
-        if !failedFamilies.isEmpty {
+        details.familyBackoff = nil
+        if !details.failedFamilies.isEmpty {
             let backoff = FamilyBackoff(failures: failures + 1, since: now)
-            familyBackoff = backoff
+            details.familyBackoff = backoff
             refreshAt = min(refreshAt, backoff.retryAt)
         }
         return self
@@ -261,11 +251,11 @@ extension KnownAnswer {
         if let error = new.providersFailure {
             recordFailure(LookupFailure(error: error, sentAt: new.sentAt), jitter: jitter, at: now)
         }
-        let untilRetry = (failure?.retryAt ?? now) - new.sentAt
+        let untilRetry = (details.failure?.retryAt ?? now) - new.sentAt
         let kept = new.living(min(untilRetry, systemLife))
-        let failure = failure
+        let failure = details.failure
         self = now < kept.expiresAt ? kept : KnownAnswer()
-        self.failure = failure
+        details.failure = failure
         return kept
     }
 
@@ -273,14 +263,14 @@ extension KnownAnswer {
     /// - Parameter jitter: A number in 0...1.
     mutating func recordFailure(_ new: LookupFailure, jitter: Double = 0, at now: MonotonicTime) {
         if sentAt > new.sentAt { return }
-        let count = (failure?.count ?? 0) + 1
-        failure = AnswerFailure(
+        let count = (details.failure?.count ?? 0) + 1
+        details.failure = AnswerFailure(
             count: count,
             error: new.error,
             failedAt: now,
             retryAt: now + Lifetimes.backoff(afterFailures: count, jitter: jitter),
             skippedFallback: new.skippedFallback,
-            deniedAt: failure?.deniedAt
+            deniedAt: details.failure?.deniedAt
         )
     }
 }

@@ -154,7 +154,7 @@ final class AnswerPersistence: Sendable {
             sentAt: life.sentAt,
             life: life.expiresAt - life.sentAt
         )
-        answer.canonicalName = stored.canonicalName
+        answer.details.canonicalName = stored.canonicalName
         answer.refreshAt = Lifetimes.refreshMoment(of: answer, chance: Lifetimes.chance(random))
         return settings.adopt(answer, for: key).map { (key, $0) }
     }
@@ -198,7 +198,7 @@ final class AnswerPersistence: Sendable {
         let header = answer.header
         guard header.kind == .addresses, answer.addressCount > 0, header.families == 0, !header.isSystemOnly,
             !header.isAbsolute,
-            header.details?.httpsRecords == nil, let origin = header.origin, let provider = origin.provider,
+            header.details?.fields.httpsRecords == nil, let origin = header.origin, let provider = origin.provider,
             let service = origin.terms.service, now < header.expiresAt || answer.isStale(at: now)
         else { return nil }
         let age = (now - header.sentAt).wholeNanoseconds / 1_000_000
@@ -210,7 +210,7 @@ final class AnswerPersistence: Sendable {
             addresses: answer.addresses,
             provider: provider,
             providerScope: origin.providerScope,
-            canonicalName: header.details?.canonicalName,
+            canonicalName: header.details?.fields.canonicalName,
             receivedAt: wallNow - age,
             timeToLive: header.expiresAt - header.sentAt
         )

@@ -18,7 +18,7 @@ extension UpstreamLookup {
         let kept = current.adopt(result, of: self)
         let result = kept ?? result
         let found = try? result.get()
-        let holdsForAllClients = key.clientSubnet != nil && found?.holdsForAllClients == true
+        let holdsForAllClients = key.clientSubnet != nil && found?.details.holdsForAllClients == true
         let completed = resolver.cache.shard(for: key).state.withLock { state -> CompletedLookup? in
             guard let completion = state.lookups.complete(lookupID) else { return nil }
             var completed = CompletedLookup(lookup: self, waiters: completion.waiters)

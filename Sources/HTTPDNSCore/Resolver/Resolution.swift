@@ -147,7 +147,7 @@ extension HTTPDNSResolver {
 
         /// The name at the end of the alias chain, when it differs from the queried name.
         public var canonicalName: HTTPDNSName? {
-            get { details.map(\.fields.canonicalName) ?? cached?.header.details?.canonicalName }
+            get { details.map(\.fields.canonicalName) ?? cached?.header.details?.fields.canonicalName }
             set { change { $0.canonicalName = newValue } }
         }
 
@@ -171,7 +171,7 @@ extension HTTPDNSResolver {
 
         /// The providers that failed before another one answered, and their failures.
         public var failedAttempts: [HTTPDNSResolver.ProviderAttempt] {
-            get { details.map(\.fields.failedAttempts) ?? cached?.header.details?.failedAttempts ?? [] }
+            get { details.map(\.fields.failedAttempts) ?? cached?.header.details?.fields.failedAttempts ?? [] }
             set { change { $0.failedAttempts = newValue } }
         }
 

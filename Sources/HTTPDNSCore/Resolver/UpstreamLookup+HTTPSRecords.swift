@@ -57,7 +57,7 @@ extension UpstreamLookup {
     private func judged(_ answer: KnownAnswer) -> Result<KnownAnswer, LookupFailure> {
         guard case .addresses(let own) = answer.content, let origin = answer.origin else { return .success(answer) }
         let refusal = screen.refusal(
-            of: own + (answer.httpsRecords?.endpoints.map(\.address) ?? []),
+            of: own + (answer.details.httpsRecords?.endpoints.map(\.address) ?? []),
             from: origin.source,
             providerScope: origin.providerScope,
             provider: origin.provider
@@ -79,7 +79,7 @@ extension UpstreamLookup {
         )
         attempt.refusal = refusal
         return .failure(
-            LookupFailure(error: .allFailed(self, answer.failedAttempts + [attempt]), sentAt: answer.sentAt)
+            LookupFailure(error: .allFailed(self, answer.details.failedAttempts + [attempt]), sentAt: answer.sentAt)
         )
     }
 
@@ -115,7 +115,7 @@ extension UpstreamLookup {
         into plain: KnownAnswer
     ) -> Result<KnownAnswer, LookupFailure> {
         var answer = plain
-        answer.httpsRecords = route
+        answer.details.httpsRecords = route
         guard route.unavailable == nil else {
             if case .nothing = plain.content { return .success(plain) }
             answer.life = min(answer.life, Lifetimes.negative(timeToLive))

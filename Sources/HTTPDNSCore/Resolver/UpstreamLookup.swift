@@ -100,7 +100,7 @@ extension UpstreamLookup {
     ) async -> Result<KnownAnswer, LookupFailure>? {
         var spared = self
         if !completesAnswer, route?.usesHTTPSRecords != true,
-            let details = shard.state.withLock({ $0.table.find(key)?.header.details }),
+            let details = shard.state.withLock({ $0.table.find(key)?.header.details?.fields }),
             let backoff = details.familyBackoff, clock.now() < backoff.retryAt
         {
             spared.queried.subtract(details.failedFamilies)
@@ -214,7 +214,7 @@ extension UpstreamLookup {
         let elapsed = clock.now() - answer.sentAt
         guard case .nothing(let error) = answer.content else {
             var answer = answer.living(min(elapsed + Lifetimes.backoff(afterFailures: 1), answer.life))
-            answer.failedAttempts = attempts
+            answer.details.failedAttempts = attempts
             answer.providersFailure = .allFailed(self, attempts)
             return .success(answer)
         }
@@ -260,16 +260,16 @@ extension UpstreamLookup {
             life: life
         )
         if case .addresses = content {
-            answer.canonicalName = canonicalName
+            answer.details.canonicalName = canonicalName
             // A missing family stays missing for as long as the addresses of the other are used.
-            answer.failedFamilies = reply.answer.failedFamilies(among: queried)
+            answer.details.failedFamilies = reply.answer.failedFamilies(among: queried)
             answer.isFamilyLate = reply.answer.hasLateFamily(among: queried)
             answer.refreshAt = resolver.refreshMoment(of: answer)
         }
-        answer.failedAttempts = reply.failedAttempts
+        answer.details.failedAttempts = reply.failedAttempts
         answer.isConfirmed = reply.isConfirmed
         answer.queriedFamilies = queried
-        answer.holdsForAllClients = reply.answer.holdsForAllClients
+        answer.details.holdsForAllClients = reply.answer.holdsForAllClients
         return answer
     }
 }
@@ -287,7 +287,7 @@ extension UpstreamLookup {
     /// Refreshes an answer in use. Until its lifetime is nearly over, only its missing families are queried.
     func refresh(_ answer: CachedAnswer, at now: MonotonicTime) {
         var lookup = self
-        let failed = answer.header.details?.failedFamilies ?? []
+        let failed = answer.header.details?.fields.failedFamilies ?? []
         let life = answer.expiresAt - answer.sentAt
         if !failed.isEmpty, route?.usesHTTPSRecords != true,
             now < answer.expiresAt - Lifetimes.refreshWindow(of: life) * (1 + Lifetimes.refreshJitter)

@@ -131,7 +131,7 @@ struct AnswerTableTests {
         let v4 = (0..<count).map { HTTPDNSAddress(v4: 203, 0, 113, UInt8($0)) }
         let v6 = try (0..<count).map { try #require(HTTPDNSAddress("2001:db8::\($0)")) }
         var answer = KnownAnswer.sample(v4 + v6, sentAt: now, life: .seconds(7), staleLimit: .seconds(3))
-        answer.canonicalName = try HTTPDNSName("edge.test")
+        answer.details.canonicalName = try HTTPDNSName("edge.test")
         let name = String(repeating: "a", count: 63) + "." + String(repeating: "b.", count: 90) + "test"
         let key = CacheKey(try HTTPDNSName(name), families: .both)
         let packed = CachedAnswer(key, answer)
@@ -142,7 +142,7 @@ struct AnswerTableTests {
             return
         }
         #expect(addresses == v4 + v6)
-        #expect(entry.canonicalName == answer.canonicalName)
+        #expect(entry.details.canonicalName == answer.details.canonicalName)
         #expect(entry.sentAt == now && entry.life == .seconds(7))
         #expect(packed.endpoints(port: 8443) == (v4 + v6).map { HTTPDNSEndpoint(address: $0, port: 8443) })
     }

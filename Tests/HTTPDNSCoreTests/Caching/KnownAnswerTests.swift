@@ -61,7 +61,7 @@ struct KnownAnswerTests {
         for jitter in stride(from: 0.0, through: 1, by: 0.05) {
             var entry = KnownAnswer()
             for _ in 0..<3 { entry.recordFailure(failed(at: 0), jitter: jitter, at: at(0)) }
-            guard let retryAt = entry.failure?.retryAt else { continue }
+            guard let retryAt = entry.details.failure?.retryAt else { continue }
             #expect(at(4) <= retryAt && retryAt < at(5))
             moments.insert(retryAt)
             #expect(Lifetimes.backoff(afterFailures: 1, jitter: jitter) >= .seconds(1))
@@ -100,7 +100,7 @@ struct KnownAnswerTests {
         var entry = KnownAnswer()
         entry.install(.sample([v4, v6], sentAt: at(0), life: .seconds(10)), at: at(0))
         var partial = KnownAnswer.sample([v4], sentAt: at(8), life: .seconds(10))
-        partial.failedFamilies = .v6
+        partial.details.failedFamilies = .v6
         let merged = entry.install(partial, at: at(8))
         #expect(merged.expiresAt == at(10))
         let kept = try #require(packed(entry))
@@ -120,24 +120,24 @@ struct KnownAnswerTests {
         let without = KnownAnswer.sample([v6], sentAt: at(90), life: .seconds(3600), staleLimit: .seconds(60))
         let doubted = entry.install(without, at: at(90))
         #expect(packed(entry)?.addresses == [v4, v6])
-        #expect(doubted.failedFamilies == .v4 && doubted.expiresAt == at(100) && doubted.refreshAt == at(100))
+        #expect(doubted.details.failedFamilies == .v4 && doubted.expiresAt == at(100) && doubted.refreshAt == at(100))
         // It is asked for alone.
         var partial = KnownAnswer.sample([], sentAt: at(95), life: .seconds(3600))
         partial.content = .nothing(failure)
         partial.queriedFamilies = .v4
         var completed = entry
         _ = completed.complete(with: partial, at: at(95), chance: 0)
-        #expect(packed(completed)?.addresses == [v6] && completed.failedFamilies == [])
+        #expect(packed(completed)?.addresses == [v6] && completed.details.failedFamilies == [])
         // Or the next answer lacks it as well.
         var second = without
         second.sentAt = at(99)
-        #expect(entry.install(second, at: at(99)).failedFamilies == [])
+        #expect(entry.install(second, at: at(99)).details.failedFamilies == [])
         #expect(packed(entry)?.addresses == [v6])
         // Past its own life it is not served beside newer addresses, but it is asked for once more.
         var late = KnownAnswer()
         late.install(.sample([v4, v6], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(600)), at: at(0))
         let alone = late.install(without, at: at(90))
-        #expect(packed(late)?.addresses == [v6] && alone.failedFamilies == .v4 && alone.refreshAt == at(100))
+        #expect(packed(late)?.addresses == [v6] && alone.details.failedFamilies == .v4 && alone.refreshAt == at(100))
     }
 
     @Test("A family that was not queried is not lost")
@@ -148,7 +148,7 @@ struct KnownAnswerTests {
         entry.install(.sample([v4, v6], sentAt: at(0), life: .seconds(100)), at: at(0))
         var only4 = KnownAnswer.sample([v4], sentAt: at(90), life: .seconds(100))
         only4.queriedFamilies = .v4
-        #expect(entry.install(only4, at: at(90)).failedFamilies == [])
+        #expect(entry.install(only4, at: at(90)).details.failedFamilies == [])
     }
 
     /// While queries for it fail, it serves without another query.
