@@ -103,12 +103,12 @@ extension HTTPDNSResolver {
         let share = any.lookup.hasFallback ? any.lookup.systemShare(beside: batch.names) : .zero
         let poolAttempt = any.lookup.poolAttempt(batch.route, batch.names, until: deadline - share)
         let opened = lookups
-        await settings.pool.ask(poolAttempt, batch: Array(opened.keys)) { [self] host, outcome in
+        await settings.pool.ask(poolAttempt, batch: Array(opened.keys)) { [self] host, answer in
             guard let (lookup, lookupID) = opened[host] else { return }
-            switch outcome {
-            case .answered(let answer): lookup.complete(.success(lookup.known(answer)), lookupID, isRefresh: false)
-            case .denied(let denial): leaveBatch(lookup, lookupID, until: deadline, denial)
-            case .left: leaveBatch(lookup, lookupID, until: deadline)
+            if let answer, !answer.isUnconfirmed {
+                lookup.complete(.success(lookup.known(answer)), lookupID, isRefresh: false)
+            } else {
+                leaveBatch(lookup, lookupID, until: deadline, denial: answer)
             }
         }
     }
@@ -119,7 +119,7 @@ extension HTTPDNSResolver {
         _ lookup: UpstreamLookup,
         _ lookupID: AnswerCache.Lookups.LookupID,
         until deadline: MonotonicTime,
-        _ denial: ProviderPool.Answer? = nil
+        denial: ProviderPool.Answer?
     ) {
         let isWanted = !Task.isCancelled
         let (begins, ends) = cache.shard(for: lookup.key).state.withLock { state -> (Bool, Bool) in

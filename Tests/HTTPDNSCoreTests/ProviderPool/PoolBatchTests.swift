@@ -18,13 +18,9 @@ struct PoolBatchTests {
         secondOpinion: Bool = false
     ) async throws -> [HTTPDNSName: String] {
         let found = Lock<[HTTPDNSName: String]>([:])
-        await fixture.pool.ask(try fixture.poolAttempt(secondOpinion: secondOpinion), batch: hosts) { host, outcome in
-            let text =
-                switch outcome {
-                case .answered(let answer): ProviderPool.Outcome.answered(answer).text
-                case .denied(let answer): "denied by \(answer.provider.name)"
-                case .left: "left"
-                }
+        await fixture.pool.ask(try fixture.poolAttempt(secondOpinion: secondOpinion), batch: hosts) { host, answer in
+            var text = answer.map { ProviderPool.Outcome.answered($0).text } ?? "left"
+            if let answer, answer.isUnconfirmed { text = "denied by \(answer.provider.name)" }
             found.withLock { #expect($0.updateValue(text, forKey: host) == nil) }
         }
         return found.withLock { $0 }
