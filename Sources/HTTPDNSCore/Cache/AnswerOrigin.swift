@@ -25,6 +25,8 @@ package final class AnswerOrigin: Sendable {
         var staleLimit: Duration
         /// The limit on the lifetime of a provider's addresses.
         var maximumTimeToLive: Duration
+
+        var addressSource: AddressSource { AddressSource(source: source, scope: scope, provider: provider) }
     }
 
     let terms: Terms
@@ -246,14 +248,8 @@ extension KnownAnswer {
         let left = known.filter { after.contains($0.family) }
         answer.content = .addresses(left)
         let candidates = left + (answer.details.httpsRecords?.endpoints.map(\.address) ?? [])
-        let isUsable = candidates.contains { address in
-            new.policy.reason(
-                of: address,
-                from: new.source,
-                providerScope: new.scope,
-                route: new.route,
-                provider: new.provider
-            ) == nil
+        let isUsable = candidates.contains {
+            new.policy.reason(of: $0, from: new.addressSource, route: new.route) == nil
         }
         guard isUsable || answer.details.httpsRecords?.unavailable != nil else { return nil }
         let added = after.subtracting(before)

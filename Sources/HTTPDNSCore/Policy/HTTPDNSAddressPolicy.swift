@@ -54,26 +54,22 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
         route: HTTPDNSRoute? = nil,
         provider: String? = nil
     ) -> String? {
-        reason(of: address, from: source, providerScope: scope, route: route, provider: provider)?.text(of: address)
+        let source = AddressSource(source: source, scope: scope, provider: provider)
+        return reason(of: address, from: source, route: route)?.text(of: address)
     }
 
     /// Returns the reason that `address` may not be dialed, as ``refusal(of:from:providerScope:route:provider:)`` does.
-    func reason(
-        of address: HTTPDNSAddress,
-        from source: HTTPDNSResolver.Resolution.Source,
-        providerScope scope: HTTPDNSAddressPolicy.Scope?,
-        route: HTTPDNSRoute?,
-        provider: String?
-    ) -> AddressRefusal? {
+    func reason(of address: HTTPDNSAddress, from source: AddressSource, route: HTTPDNSRoute?) -> AddressRefusal? {
         if let denial = deniedBlock(of: address) { return denial }
         let purpose = SpecialPurpose.of(address)
-        if let purpose, purpose.scope > limit(for: source, providerScope: scope),
+        if let purpose, purpose.scope > limit(for: source),
             !allowed.contains(where: { $0.contains(address) }),
             route?.allowed.contains(where: { $0.contains(address) }) != true
         {
-            return refusal(of: purpose, from: source, providerScope: scope, provider: provider)
+            return refusal(of: purpose, from: source)
         }
-        guard let route, Self.isBound(source, by: route), !route.only.contains(where: { $0.contains(address) }) else {
+        guard let route, Self.isBound(source.source, by: route), !route.only.contains(where: { $0.contains(address) })
+        else {
             return nil
         }
         return refusal(by: route)
@@ -93,7 +89,7 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
         providerScope: HTTPDNSAddressPolicy.Scope?,
         route: HTTPDNSRoute? = nil
     ) -> Bool {
-        denied.isEmpty && scope <= limit(for: source, providerScope: providerScope)
+        denied.isEmpty && scope <= limit(for: AddressSource(source: source, scope: providerScope))
             && !(route.map { Self.isBound(source, by: $0) } ?? false)
     }
 
@@ -114,12 +110,7 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
         !route.only.isEmpty && source != .request && source != .literal
     }
 
-    private func refusal(
-        of purpose: SpecialPurpose,
-        from source: HTTPDNSResolver.Resolution.Source,
-        providerScope scope: HTTPDNSAddressPolicy.Scope?,
-        provider: String?
-    ) -> AddressRefusal {
+    private func refusal(of purpose: SpecialPurpose, from source: AddressSource) -> AddressRefusal {
         guard purpose.scope != .special else {
             return AddressRefusal(
                 reason: "\(purpose.text), which no source may name",
@@ -127,13 +118,13 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
                 isSetting: true
             )
         }
-        let limit = limit(for: source, providerScope: scope)
+        let limit = limit(for: source)
         let kinds = limit == .public ? "public addresses only" : "\(limit) and more public addresses only"
-        let name = provider.map { " \"\($0)\"" } ?? ""
+        let name = source.provider.map { " \"\($0)\"" } ?? ""
         let reason =
-            source == .system
+            source.source == .system
             ? "the system resolver answered in place of providers that may answer \(kinds)"
-            : "\(provider == nil ? "the " : "")provider\(name) may answer \(kinds)"
+            : "\(source.provider == nil ? "the " : "")provider\(name) may answer \(kinds)"
         return AddressRefusal(
             reason: "\(purpose.text); \(reason)",
             remedy: "answer_scope: \(purpose.scope) of the provider (answerScope in code), or policy.allow",
@@ -153,13 +144,11 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
     }
 
     /// Returns the most private scope that a source may name.
-    private func limit(for source: HTTPDNSResolver.Resolution.Source, providerScope: HTTPDNSAddressPolicy.Scope?)
-        -> HTTPDNSAddressPolicy.Scope
-    {
-        switch source {
-        case .provider: min(providerScope ?? .public, .loopback)
+    private func limit(for source: AddressSource) -> HTTPDNSAddressPolicy.Scope {
+        switch source.source {
+        case .provider: min(source.scope ?? .public, .loopback)
         // Without a scope the system resolver does not replace any provider.
-        case .system: min(providerScope ?? .loopback, .loopback)
+        case .system: min(source.scope ?? .loopback, .loopback)
         default: .loopback
         }
     }

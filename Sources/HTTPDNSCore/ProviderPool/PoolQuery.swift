@@ -127,9 +127,7 @@ struct PoolQuery: Sendable {
         if let error = outcome.error { return .failed(error) }
         let refusal = screen?.refusal(
             of: addresses(of: answer, outcome, about: host),
-            from: .provider,
-            providerScope: provider.answerScope,
-            provider: provider.name
+            from: AddressSource(source: .provider, scope: provider.answerScope, provider: provider.name)
         )
         guard let refusal else { return .definite(answer, outcome) }
         return .failed(HTTPDNSProviderError(code: .policyRefused, message: refusal.message), refusal)

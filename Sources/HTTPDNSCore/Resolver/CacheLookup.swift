@@ -193,15 +193,8 @@ extension CacheLookup {
         var route = origin.route
         if routes.hasAddressRules, case .name(let name) = query.host { route = routes.entry(for: name)?.route }
         let endpoints = resolution.endpoints
-        let left = try resolver.allowed(
-            endpoints,
-            origin.source,
-            providerScope: origin.providerScope,
-            route: route,
-            provider: origin.provider,
-            host: query.host.description,
-            by: settings
-        )
+        let source = origin.terms.addressSource
+        let left = try resolver.allowed(endpoints, from: source, route: route, query, by: settings)
         if left.count < endpoints.count { resolution.endpoints = left }
     }
 

@@ -218,14 +218,15 @@ extension HTTPDNSResolver {
         by settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution {
         let families = query.families ?? settings.resolving.configuration.usableFamilies
-        let host = query.host.description
         let wanted = endpoints.filter { families.contains($0.address.family) }
-        guard !wanted.isEmpty else { throw .noneOfFamily(families, among: endpoints, source, host: host) }
+        guard !wanted.isEmpty else {
+            throw .noneOfFamily(families, among: endpoints, source, host: query.host.description)
+        }
         let routes = settings.resolving.routes
         var route: HTTPDNSRoute?
         if routes.hasAddressRules, case .name(let name) = query.host { route = routes.entry(for: name)?.route }
         var resolution = HTTPDNSResolver.Resolution(
-            endpoints: try allowed(wanted, source, providerScope: nil, route: route, host: host, by: settings),
+            endpoints: try allowed(wanted, from: AddressSource(source: source), route: route, query, by: settings),
             source: source
         )
         resolution.generation = settings.mappings.generation
@@ -236,25 +237,16 @@ extension HTTPDNSResolver {
     /// - Throws: ``HTTPDNSResolver/Error`` with code `policyRefused` when none is left.
     func allowed(
         _ endpoints: [HTTPDNSEndpoint],
-        _ source: HTTPDNSResolver.Resolution.Source,
-        providerScope: HTTPDNSAddressPolicy.Scope?,
+        from source: AddressSource,
         route: HTTPDNSRoute?,
-        provider: String? = nil,
-        host: String,
+        _ query: HTTPDNSResolver.Query,
         by settings: LiveSettings
     ) throws(HTTPDNSResolver.Error) -> [HTTPDNSEndpoint] {
         let policy = settings.resolving.configuration.policy
         var refusals: [(address: HTTPDNSAddress, refusal: AddressRefusal)] = []
         var refused: [HTTPDNSEndpoint] = []
         for endpoint in endpoints {
-            let refusal = policy.reason(
-                of: endpoint.address,
-                from: source,
-                providerScope: providerScope,
-                route: route,
-                provider: provider
-            )
-            guard let refusal else { continue }
+            guard let refusal = policy.reason(of: endpoint.address, from: source, route: route) else { continue }
             refusals.append((endpoint.address, refusal))
             refused.append(endpoint)
         }
@@ -262,7 +254,7 @@ extension HTTPDNSResolver {
         let left = endpoints.filter { !refused.contains($0) }
         if left.isEmpty {
             counting.count(.policyRefusal)
-            throw .policyRefused(AddressRefusal.summary(refusals), host: host)
+            throw .policyRefused(AddressRefusal.summary(refusals), host: query.host.description)
         }
         return left
     }

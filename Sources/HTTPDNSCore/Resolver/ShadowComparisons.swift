@@ -164,13 +164,8 @@ extension UpstreamLookup {
         guard let origin = answer.origin, origin.source == .provider else { return .failed }
         guard answer.kind == .addresses else { return .nothing }
         let screen = screen
-        let addresses = answer.endpoints(port: ServiceRoute.port).map(\.address).filter { address in
-            screen.reason(
-                of: address,
-                from: .provider,
-                providerScope: origin.providerScope,
-                provider: origin.provider
-            ) == nil
+        let addresses = answer.endpoints(port: ServiceRoute.port).map(\.address).filter {
+            screen.reason(of: $0, from: origin.terms.addressSource) == nil
         }
         return addresses.isEmpty ? .failed : .addresses(Set(addresses))
     }

@@ -200,13 +200,9 @@ extension UpstreamLookup {
         do throws(SystemResolverError) {
             let addresses = try await resolver.systemResolver.resolve(host, families: families, timeLimit: limit)
             let wanted = addresses.filter { families.contains($0.family) }
-            let refusal = screen.refusal(
-                of: wanted,
-                from: .system,
-                providerScope: origin.providerScope,
-                provider: nil
-            )
-            if let refusal { return systemFailure(refusal.message, refusal: refusal, sentAt: sentAt) }
+            if let refusal = screen.refusal(of: wanted, from: origin.terms.addressSource) {
+                return systemFailure(refusal.message, refusal: refusal, sentAt: sentAt)
+            }
             content =
                 wanted.isEmpty
                 ? .nothing(.noAddresses(host, families, says: "the system resolver")) : .addresses(wanted)

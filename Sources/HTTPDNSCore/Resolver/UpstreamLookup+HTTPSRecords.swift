@@ -58,9 +58,7 @@ extension UpstreamLookup {
         guard case .addresses(let own) = answer.content, let origin = answer.origin else { return .success(answer) }
         let refusal = screen.refusal(
             of: own + (answer.details.httpsRecords?.endpoints.map(\.address) ?? []),
-            from: origin.source,
-            providerScope: origin.providerScope,
-            provider: origin.provider
+            from: origin.terms.addressSource
         )
         guard let refusal else { return .success(answer) }
         return failure(refusal.message, refusal: refusal, of: answer)

@@ -178,14 +178,8 @@ struct AddressPolicyTests {
         func summary(_ addresses: [HTTPDNSAddress]) throws -> AddressRefusal.Summary {
             AddressRefusal.summary(
                 try addresses.map { address in
-                    let refusal = policy.reason(
-                        of: address,
-                        from: .provider,
-                        providerScope: nil,
-                        route: nil,
-                        provider: "doh"
-                    )
-                    return (address, try #require(refusal))
+                    let source = AddressSource(source: .provider, provider: "doh")
+                    return (address, try #require(policy.reason(of: address, from: source, route: nil)))
                 }
             )
         }
