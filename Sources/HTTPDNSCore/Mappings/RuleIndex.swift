@@ -9,12 +9,7 @@ internal import Synchronization
 /// The cost of a change of the overlay does not depend on the number of rules in the base.
 struct RuleIndex: Sendable {
     let base: RuleLayer
-    let overlay: RuleLayer
-
-    init(base: RuleLayer, overlay: RuleLayer = .empty) {
-        self.base = base
-        self.overlay = overlay
-    }
+    var overlay = RuleLayer.empty
 
     /// Whether there are no rules at all.
     var isEmpty: Bool { base.rules.isEmpty && overlay.rules.isEmpty }

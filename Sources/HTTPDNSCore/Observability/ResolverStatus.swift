@@ -94,28 +94,5 @@ extension HTTPDNSResolver.Status {
         public var queued: Int
         /// The number of queries sent.
         public var queries: Int
-
-        /// Creates a report.
-        package init(
-            name: String,
-            state: State,
-            latency: Duration?,
-            percentile95: Duration?,
-            successes: Int,
-            failures: Int,
-            inFlight: Int,
-            queued: Int,
-            queries: Int
-        ) {
-            self.name = name
-            self.state = state
-            self.latency = latency
-            self.percentile95 = percentile95
-            self.successes = successes
-            self.failures = failures
-            self.inFlight = inFlight
-            self.queued = queued
-            self.queries = queries
-        }
     }
 }

@@ -96,11 +96,6 @@ struct CompletedLookup {
 
     private var resolver: HTTPDNSResolver { lookup.resolver }
 
-    init(lookup: UpstreamLookup, waiters: [AnswerCache.Waiter]) {
-        self.lookup = lookup
-        self.waiters = waiters
-    }
-
     /// Caches a definite answer, unless it is doubted.
     fileprivate mutating func take(
         _ answer: KnownAnswer,

@@ -260,18 +260,10 @@ package struct SystemResolverError: Error, Hashable, Sendable, CustomStringConve
     package var description: String { message }
 }
 
-/// A caller's wait for a lookup. The first of result, deadline and cancellation ends it, once.
-final class Lookup: Sendable {
-    typealias Outcome = Result<[HTTPDNSAddress], SystemResolverError>
-
+/// A lookup, and its outcome for the caller: the first of result, deadline and cancellation.
+struct Lookup: Sendable {
     let id: LookupPool.ID
     let host: HTTPDNSName
     let families: HTTPDNSAddress.Families
-    let outcome = OneShot<Outcome>()
-
-    init(id: LookupPool.ID, host: HTTPDNSName, families: HTTPDNSAddress.Families) {
-        self.id = id
-        self.host = host
-        self.families = families
-    }
+    let outcome = OneShot<Result<[HTTPDNSAddress], SystemResolverError>>()
 }
