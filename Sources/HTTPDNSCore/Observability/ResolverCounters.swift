@@ -94,34 +94,28 @@ extension HTTPDNSResolver {
         public static func + (left: HTTPDNSResolver.Counters, right: HTTPDNSResolver.Counters)
             -> HTTPDNSResolver.Counters
         {
-            left.combined(with: right, +, { $0 + $1 }, { $0 + $1 })
+            left.adding(right, times: 1)
         }
 
         /// Returns the difference between the snapshots `earlier` and `later`.
         public static func - (later: HTTPDNSResolver.Counters, earlier: HTTPDNSResolver.Counters)
             -> HTTPDNSResolver.Counters
         {
-            later.combined(with: earlier, -, { $0 - $1 }, { $0 - $1 })
+            later.adding(earlier, times: -1)
         }
 
-        private func combined(
-            with other: HTTPDNSResolver.Counters,
-            _ combine: (Int, Int) -> Int,
-            _ combineProviders: (HTTPDNSResolver.Counters.Provider, HTTPDNSResolver.Counters.Provider) ->
-                HTTPDNSResolver.Counters.Provider,
-            _ combineRoutes: (HTTPDNSResolver.Counters.Route, HTTPDNSResolver.Counters.Route) ->
-                HTTPDNSResolver.Counters.Route
-        ) -> HTTPDNSResolver.Counters {
-            var result = HTTPDNSResolver.Counters()
+        /// Returns the sum with other counters for a `factor` of 1, and the difference from them for -1.
+        private func adding(_ other: HTTPDNSResolver.Counters, times factor: Int) -> HTTPDNSResolver.Counters {
+            var result = self
             for (_, field) in HTTPDNSResolver.Counters.named {
-                result[keyPath: field] = combine(self[keyPath: field], other[keyPath: field])
+                result[keyPath: field] += factor * other[keyPath: field]
             }
-            result.answers = answers.combined(with: other.answers, combine)
-            for name in Set(providers.keys).union(other.providers.keys) {
-                result.providers[name] = combineProviders(providers[name] ?? .init(), other.providers[name] ?? .init())
+            result.answers = answers.adding(other.answers, times: factor)
+            for (name, counters) in other.providers {
+                result.providers[name] = (providers[name] ?? .init()).adding(counters, times: factor)
             }
-            for pattern in Set(routes.keys).union(other.routes.keys) {
-                result.routes[pattern] = combineRoutes(routes[pattern] ?? .init(), other.routes[pattern] ?? .init())
+            for (pattern, counters) in other.routes {
+                result.routes[pattern] = (routes[pattern] ?? .init()).adding(counters, times: factor)
             }
             return result
         }
@@ -178,23 +172,23 @@ extension HTTPDNSResolver.Counters {
         /// Returns the sum of both.
         public static func + (left: HTTPDNSResolver.Counters.Route, right: HTTPDNSResolver.Counters.Route)
             -> HTTPDNSResolver.Counters.Route
-        { left.combined(with: right, +) }
+        { left.adding(right, times: 1) }
 
         /// Returns the difference between the snapshots `earlier` and `later`.
         public static func - (later: HTTPDNSResolver.Counters.Route, earlier: HTTPDNSResolver.Counters.Route)
             -> HTTPDNSResolver.Counters.Route
         {
-            later.combined(with: earlier, -)
+            later.adding(earlier, times: -1)
         }
 
-        private func combined(with other: HTTPDNSResolver.Counters.Route, _ combine: (Int, Int) -> Int)
+        fileprivate func adding(_ other: HTTPDNSResolver.Counters.Route, times factor: Int)
             -> HTTPDNSResolver.Counters.Route
         {
-            var result = HTTPDNSResolver.Counters.Route()
-            result.fresh = combine(fresh, other.fresh)
-            result.stale = combine(stale, other.stale)
-            result.system = combine(system, other.system)
-            result.failures = failures.combined(with: other.failures, combine)
+            var result = self
+            result.fresh += factor * other.fresh
+            result.stale += factor * other.stale
+            result.system += factor * other.system
+            result.failures = failures.adding(other.failures, times: factor)
             return result
         }
     }
@@ -238,42 +232,37 @@ extension HTTPDNSResolver.Counters {
         public static func + (left: HTTPDNSResolver.Counters.Provider, right: HTTPDNSResolver.Counters.Provider)
             -> HTTPDNSResolver.Counters.Provider
         {
-            left.combined(with: right, +, +)
+            left.adding(right, times: 1)
         }
 
         /// Returns the difference between the snapshots `earlier` and `later`.
         public static func - (later: HTTPDNSResolver.Counters.Provider, earlier: HTTPDNSResolver.Counters.Provider)
             -> HTTPDNSResolver.Counters.Provider
         {
-            later.combined(with: earlier, -, -)
+            later.adding(earlier, times: -1)
         }
 
-        private func combined(
-            with other: HTTPDNSResolver.Counters.Provider,
-            _ combine: (Int, Int) -> Int,
-            _ combineTimes: (Duration, Duration) -> Duration
-        ) -> HTTPDNSResolver.Counters.Provider {
-            var result = HTTPDNSResolver.Counters.Provider()
-            let fields: [WritableKeyPath<HTTPDNSResolver.Counters.Provider, Int>] = [
-                \.queries, \.answers, \.negatives, \.canceled, \.hedges, \.probes,
-            ]
-            for field in fields { result[keyPath: field] = combine(self[keyPath: field], other[keyPath: field]) }
-            result.failures = failures.combined(with: other.failures, combine)
-            result.answerTime = combineTimes(answerTime, other.answerTime)
+        fileprivate func adding(_ other: HTTPDNSResolver.Counters.Provider, times factor: Int)
+            -> HTTPDNSResolver.Counters.Provider
+        {
+            var result = self
+            result.queries += factor * other.queries
+            result.answers += factor * other.answers
+            result.negatives += factor * other.negatives
+            result.canceled += factor * other.canceled
+            result.hedges += factor * other.hedges
+            result.probes += factor * other.probes
+            result.failures = failures.adding(other.failures, times: factor)
+            result.answerTime += other.answerTime * factor
             return result
         }
     }
 }
 
 extension Dictionary where Value == Int {
-    /// Returns the entries of both. Missing entries count as zero, and results of zero are left out.
-    func combined(with other: Self, _ combine: (Int, Int) -> Int) -> Self {
-        var result: Self = [:]
-        for key in Set(keys).union(other.keys) {
-            let value = combine(self[key] ?? 0, other[key] ?? 0)
-            if value != 0 { result[key] = value }
-        }
-        return result
+    /// Returns the sum with a multiple of other entries. Missing entries count as zero, and results of zero are left out.
+    fileprivate func adding(_ other: Self, times factor: Int) -> Self {
+        merging(other.mapValues { $0 * factor }, uniquingKeysWith: +).filter { $0.value != 0 }
     }
 }
 
