@@ -6,6 +6,23 @@ internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
+/// The parts that both versions of the protocol share.
+protocol AlibabaProtocol: VendorProtocol {
+    var schedule: AlibabaSchedule { get }
+}
+
+extension AlibabaProtocol {
+    func refusal(in reply: UpstreamReply) -> VendorRefusal? { AlibabaErrors.refusal(in: reply) }
+
+    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest? {
+        try schedule.request(secret: secrets.secret, at: seconds)
+    }
+
+    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws -> ServiceDiscovery {
+        try schedule.discovery(parsing: reply.body)
+    }
+}
+
 /// The discovery request for the service's addresses (`/ss`), the same for both versions.
 struct AlibabaSchedule: Sendable {
     /// The seconds from now until a signature expires. The vendor's newer documents require 30 to 300 s; its older ones allow
@@ -40,14 +57,6 @@ struct AlibabaSchedule: Sendable {
     /// Returns the signature. The vendor's documents call it HMAC-MD5, but their example is plain MD5.
     static func signature(nonce: String, secret: String, time: String) throws(HTTPDNSProviderError) -> String {
         try VendorSigning.md5("\(nonce)-\(secret)-\(time)")
-    }
-
-    func discovery(in reply: UpstreamReply) throws(HTTPDNSProviderError) -> ServiceDiscovery {
-        do throws(VendorAnswerError) {
-            return try discovery(parsing: reply.body)
-        } catch {
-            throw reply.badResponse(error)
-        }
     }
 
     func discovery(parsing body: [UInt8]) throws(VendorAnswerError) -> ServiceDiscovery {

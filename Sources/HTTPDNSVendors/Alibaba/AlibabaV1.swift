@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// Version 1 of the protocol: `/{account}/d` for one name and `/{account}/resolve` for several, both also signed.
-struct AlibabaV1: VendorProtocol {
+struct AlibabaV1: AlibabaProtocol {
     /// The seconds from now until a signature expires, as in the vendor's Android client. The service allows a day.
     static let validity: Int64 = 600
 
@@ -42,26 +42,12 @@ struct AlibabaV1: VendorProtocol {
         try VendorSigning.md5("\(hosts)-\(secret)-\(time)")
     }
 
-    func refusal(in reply: UpstreamReply) -> VendorRefusal? { AlibabaErrors.refusal(in: reply) }
-
     func answers(
         in reply: UpstreamReply,
         to question: VendorQuery,
         secrets: VendorSecrets
-    ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
-        do throws(VendorAnswerError) {
-            return try AlibabaV1Answer.read(reply.body, question: question)
-        } catch {
-            throw reply.badResponse(error)
-        }
-    }
-
-    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest? {
-        try schedule.request(secret: secrets.secret, at: seconds)
-    }
-
-    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
-        try schedule.discovery(in: reply)
+    ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
+        try AlibabaV1Answer.read(reply.body, question: question)
     }
 }
 

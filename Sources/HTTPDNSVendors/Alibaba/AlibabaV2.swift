@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// Version 2 of the protocol: `/v2/d` for one name or several, signed and encrypted as the account requires.
-struct AlibabaV2: VendorProtocol {
+struct AlibabaV2: AlibabaProtocol {
     /// The seconds from now until a signature expires, as in the vendor's Android and iOS clients.
     static let validity: Int64 = 600
 
@@ -49,27 +49,13 @@ struct AlibabaV2: VendorProtocol {
         return parameters + customParameters.sorted
     }
 
-    func refusal(in reply: UpstreamReply) -> VendorRefusal? { AlibabaErrors.refusal(in: reply) }
-
     func answers(
         in reply: UpstreamReply,
         to question: VendorQuery,
         secrets: VendorSecrets
-    ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
+    ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let payload = try AlibabaV2Payload(encryption, key: secrets.encryptionKey)
-        do throws(VendorAnswerError) {
-            return try AlibabaV2Answer.read(reply.body, question: question, payload: payload)
-        } catch {
-            throw reply.badResponse(error)
-        }
-    }
-
-    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest? {
-        try schedule.request(secret: secrets.secret, at: seconds)
-    }
-
-    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
-        try schedule.discovery(in: reply)
+        return try AlibabaV2Answer.read(reply.body, question: question, payload: payload)
     }
 }
 

@@ -90,7 +90,11 @@ final class VendorExchange: Sendable {
             if let error { self.refused(admission, error) } else { self.accepted(admission) }
         }
         accepted(admission)
-        return try vendor.answers(in: reply, to: question, secrets: secrets)
+        do {
+            return try vendor.answers(in: reply, to: question, secrets: secrets)
+        } catch let error as VendorAnswerError {
+            throw reply.badResponse(error)
+        }
     }
 
     /// Aborts the requests in progress, and refuses new ones. Idempotent.

@@ -33,19 +33,19 @@ protocol VendorProtocol: Sendable {
 
     /// Returns the answers in a reply for the names of the query. Names without an answer are omitted, and other names are
     /// ignored.
-    /// - Throws: `HTTPDNSProviderError` when the reply is not an answer at all.
+    /// - Throws: ``VendorAnswerError`` when the reply is not an answer at all; `HTTPDNSProviderError`.
     func answers(
         in reply: UpstreamReply,
         to question: VendorQuery,
         secrets: VendorSecrets
-    ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer]
+    ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer]
 
     /// Returns the request for the service's addresses; `nil` when the protocol has none.
     func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest?
 
     /// Returns the service's addresses in a reply.
-    /// - Throws: `HTTPDNSProviderError` when the reply has none.
-    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery
+    /// - Throws: ``VendorAnswerError`` when the reply has none; `HTTPDNSProviderError`.
+    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws -> ServiceDiscovery
 }
 
 extension VendorProtocol {

@@ -49,16 +49,12 @@ struct TencentProtocol: VendorProtocol {
         in reply: UpstreamReply,
         to question: VendorQuery,
         secrets: VendorSecrets
-    ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
+    ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let cipher = try cipher(secrets)
         guard reply.body.contains(where: { $0 != 0x0a && $0 != 0x0d }) else {
             throw reply.badResponse("an empty answer: \(isEncrypted ? "account or key" : "account or token") refused?")
         }
-        do throws(VendorAnswerError) {
-            return try TencentAnswer.read(try cipher?.decrypted(reply.body) ?? reply.body, question: question)
-        } catch {
-            throw reply.badResponse(error)
-        }
+        return try TencentAnswer.read(try cipher?.decrypted(reply.body) ?? reply.body, question: question)
     }
 
     func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest? {
@@ -66,19 +62,15 @@ struct TencentProtocol: VendorProtocol {
         return ServiceRequest(method: .get, url: url, headerFields: [:])
     }
 
-    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
+    func discovery(in reply: UpstreamReply, secrets: VendorSecrets) throws -> ServiceDiscovery {
         let cipher = try cipher(secrets)
-        do throws(VendorAnswerError) {
-            let body = try cipher?.decrypted(reply.body) ?? reply.body
-            var discovery = try TencentServiceList.read(body, port: location.url.port)
-            // A plain-text service on this machine never leads to a plain-text service elsewhere.
-            if location.url.scheme == .http {
-                discovery.endpoints.removeAll { HTTPDNSAddressPolicy.Scope(of: $0.address) != .loopback }
-            }
-            return discovery
-        } catch {
-            throw reply.badResponse(error)
+        let body = try cipher?.decrypted(reply.body) ?? reply.body
+        var discovery = try TencentServiceList.read(body, port: location.url.port)
+        // A plain-text service on this machine never leads to a plain-text service elsewhere.
+        if location.url.scheme == .http {
+            discovery.endpoints.removeAll { HTTPDNSAddressPolicy.Scope(of: $0.address) != .loopback }
         }
+        return discovery
     }
 
     /// Returns the request for `endpoint`: a URL with an address as its host gets the endpoint's own address.
