@@ -175,9 +175,7 @@ extension PoolSelector {
         if purpose == .hedge { ask.hedges += 1 }
         let admission = members[number].admit(query.id, at: now)
         if case .overBudget(let error) = admission {
-            ask.failedAttempts.append(
-                HTTPDNSResolver.ProviderAttempt(provider: members[number].name, failure: error.message, elapsed: .zero)
-            )
+            ask.failedAttempts.append(members[number].attempt(error.message))
             asks[id] = ask
             actions.append(.report(report(on: query, .failed(error), at: now)))
             return false
@@ -291,9 +289,7 @@ extension PoolSelector {
                 query.sentAt == nil
                 ? "not asked: all its \(member.maximumInFlight) places were taken by other queries" : "no answer"
             let elapsed = now - (query.sentAt ?? query.startedAt)
-            asks[id]?.failedAttempts.append(
-                HTTPDNSResolver.ProviderAttempt(provider: member.name, failure: failure, elapsed: elapsed)
-            )
+            asks[id]?.failedAttempts.append(member.attempt(failure, elapsed: elapsed))
         }
         conclude(exhausted: id, at: now, &actions)
     }
@@ -309,11 +305,7 @@ extension PoolSelector {
     }
 
     func unasked(_ number: Int, at now: MonotonicTime) -> HTTPDNSResolver.ProviderAttempt {
-        HTTPDNSResolver.ProviderAttempt(
-            provider: members[number].name,
-            failure: reasonNotToAsk(number, at: now),
-            elapsed: .zero
-        )
+        members[number].attempt(reasonNotToAsk(number, at: now))
     }
 
     mutating func unqueue(_ id: PoolQuery.ID) {
@@ -375,17 +367,10 @@ extension PoolSelector {
             let member = members[number]
             if let rest = member.health.rest {
                 if now < rest.until { return unasked(number, at: now) }
-                let failure = "not waited for: it is tried again after a quarantine (\(rest.why))"
-                return HTTPDNSResolver.ProviderAttempt(provider: member.name, failure: failure, elapsed: .zero)
+                return member.attempt("not waited for: it is tried again after a quarantine (\(rest.why))")
             }
-            guard member.hasBudget(at: now) else {
-                return HTTPDNSResolver.ProviderAttempt(
-                    provider: member.name,
-                    failure: "not asked: over its budget",
-                    elapsed: .zero
-                )
-            }
-            return HTTPDNSResolver.ProviderAttempt(provider: member.name, failure: "no answer", elapsed: now - start)
+            guard member.hasBudget(at: now) else { return member.attempt("not asked: over its budget") }
+            return member.attempt("no answer", elapsed: now - start)
         }
     }
 }

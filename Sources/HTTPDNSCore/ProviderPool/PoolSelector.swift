@@ -275,21 +275,12 @@ struct PoolSelector: Sendable {
             guard isOpen(id, after: answer, of: query.member, at: now, &actions), let left = asks[id] else { return }
             ask = left
         case .failed(let error, let refusal):
-            var attempt = HTTPDNSResolver.ProviderAttempt(
-                provider: member.name,
-                failure: error.message,
-                elapsed: now - sentAt
-            )
+            var attempt = member.attempt(error.message, elapsed: now - sentAt)
             attempt.isLocal = error.code.isLocal
             attempt.refusal = refusal
             ask.failedAttempts.append(attempt)
         case .canceled:
-            let attempt = HTTPDNSResolver.ProviderAttempt(
-                provider: member.name,
-                failure: "ended the query itself",
-                elapsed: now - sentAt
-            )
-            ask.failedAttempts.append(attempt)
+            ask.failedAttempts.append(member.attempt("ended the query itself", elapsed: now - sentAt))
         }
         asks[id] = ask
         // While a later query is within its own delay, it counts as the next provider, and its delay is running.

@@ -138,6 +138,11 @@ struct PooledProvider: Sendable {
         if success { successes += 1 } else { failures += 1 }
     }
 
+    /// Returns the record of a query to it that failed, or of the reason that none was sent.
+    func attempt(_ failure: String, elapsed: Duration = .zero) -> HTTPDNSResolver.ProviderAttempt {
+        HTTPDNSResolver.ProviderAttempt(provider: name, failure: failure, elapsed: elapsed)
+    }
+
     func report(at now: MonotonicTime) -> HTTPDNSResolver.Status.Provider {
         let state: HTTPDNSResolver.Status.Provider.State =
             if let rest = health.rest {

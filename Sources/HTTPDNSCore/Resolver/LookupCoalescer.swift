@@ -51,9 +51,6 @@ struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendabl
     /// The number of lookups in flight.
     var count: Int { lookups.count }
 
-    /// Returns whether a lookup for a key is in flight that a new query may share.
-    func isUnderWay(_ key: Key) -> Bool { current[key] != nil }
-
     /// Returns whether the lookup in flight for a key uses newer settings than these. The caller then has to read the newer
     /// settings first.
     func isOutdated(_ key: Key, version: UInt16) -> Bool {
