@@ -163,35 +163,25 @@ final class ProviderPool: Sendable {
 
     /// Returns whether one of them is neither in quarantine nor out of budget. If not, a stale answer should be served
     /// immediately.
-    func mayAsk(_ providers: [String]) -> Bool {
-        let now = timeSource.now()
-        return guarded.withLock { $0.pool.mayAsk(providers, at: now) }
-    }
+    func mayAsk(_ providers: [String]) -> Bool { read { $0.mayAsk(providers, at: $1) } }
 
     /// Returns whether a provider's negative answers are final without answers of the other providers.
     func trustsNegatives(of provider: String, among providers: [String]) -> Bool {
-        guarded.withLock { $0.pool.trustsNegatives(of: provider, among: providers) }
+        read { pool, _ in pool.trustsNegatives(of: provider, among: providers) }
     }
 
     /// Sends one query to each provider whose quarantine is over and that has received no query since. No request waits for
     /// it.
-    func probe(_ poolAttempt: PoolAttempt) {
-        let now = timeSource.now()
-        update { $0.probe(poolAttempt, at: now) }
-    }
+    func probe(_ poolAttempt: PoolAttempt) { update { $0.probe(poolAttempt, at: $1) } }
 
     /// Returns the present reliability of these providers.
-    func reliance(on providers: [String]) -> ProviderReliance {
-        let now = timeSource.now()
-        return guarded.withLock { $0.pool.reliance(on: providers, at: now) }
-    }
+    func reliance(on providers: [String]) -> ProviderReliance { read { $0.reliance(on: providers, at: $1) } }
 
     /// Returns the reason that each of these providers has no answer, where they are not waited for.
     func attempts(withoutAnswerFrom providers: [String], since start: MonotonicTime) -> [HTTPDNSResolver
         .ProviderAttempt]
     {
-        let now = timeSource.now()
-        return guarded.withLock { $0.pool.attempts(withoutAnswerFrom: providers, since: start, at: now) }
+        read { $0.attempts(withoutAnswerFrom: providers, since: start, at: $1) }
     }
 
     /// Ends the quarantine of these providers.
@@ -205,16 +195,10 @@ final class ProviderPool: Sendable {
     }
 
     /// The health of each provider, in the given order.
-    var health: [HTTPDNSResolver.Status.Provider] {
-        let now = timeSource.now()
-        return guarded.withLock { $0.pool.members.map { $0.report(at: now) } }
-    }
+    var health: [HTTPDNSResolver.Status.Provider] { read { pool, now in pool.members.map { $0.report(at: now) } } }
 
     /// Cancels all requests and all queries. It does not shut the providers down. Idempotent.
-    func shutdown() {
-        let now = timeSource.now()
-        update { $0.shutdown(at: now) }
-    }
+    func shutdown() { update { $0.shutdown(at: $1) } }
 
     // MARK: Requests
 
@@ -250,17 +234,11 @@ final class ProviderPool: Sendable {
     }
 
     /// Ends a request and its queries.
-    func leave(_ question: Question) {
-        let now = timeSource.now()
-        update { $0.leave(question.id, at: now) }
-    }
+    func leave(_ question: Question) { update { $0.leave(question.id, at: $1) } }
 
     /// Ends a request whose answer is not needed any more. Sent queries continue, so that their latency or failure is known;
     /// no further provider is queried.
-    func settle(_ question: Question) {
-        let now = timeSource.now()
-        update { $0.settle(question.id, at: now) }
-    }
+    func settle(_ question: Question) { update { $0.settle(question.id, at: $1) } }
 
     func ending(_ poolAttempt: PoolAttempt, batch: [HTTPDNSName]?) async -> PoolSelector.Ending {
         if Task.isCancelled { return .outcome(.canceled) }
@@ -268,9 +246,11 @@ final class ProviderPool: Sendable {
     }
 
     /// Returns the provider that would be queried first, if it is not in quarantine.
-    func first(for poolAttempt: PoolAttempt) -> (any HTTPDNSProvider)? {
+    func first(for poolAttempt: PoolAttempt) -> (any HTTPDNSProvider)? { read { $0.first(for: poolAttempt, at: $1) } }
+
+    private func read<Value: Sendable>(_ body: (PoolSelector, MonotonicTime) -> Value) -> Value {
         let now = timeSource.now()
-        return guarded.withLock { $0.pool.first(for: poolAttempt, at: now) }
+        return guarded.withLock { body($0.pool, now) }
     }
 
     /// - Parameters:
@@ -279,13 +259,14 @@ final class ProviderPool: Sendable {
     private func update(
         waking woken: (ask: PoolRequest.ID, at: MonotonicTime)? = nil,
         ending ended: PoolQuery.ID? = nil,
-        _ change: @Sendable (inout PoolSelector) -> [PoolSelector.Action]
+        _ change: @Sendable (inout PoolSelector, MonotonicTime) -> [PoolSelector.Action]
     ) {
+        let now = timeSource.now()
         let (effects, timer): ([Effect], Task<Void, Never>?) = guarded.withLock { guarded in
             // The request may have another alarm by now, which has not gone off.
             if let woken, guarded.alarms[woken.ask]?.at == woken.at { guarded.alarms[woken.ask] = nil }
             let tasks = ended.flatMap { guarded.running.removeValue(forKey: $0) }
-            let actions = change(&guarded.pool)
+            let actions = change(&guarded.pool, now)
             return (ProviderPool.effects(of: actions, &guarded), tasks?.timer)
         }
         timer?.cancel()
@@ -340,8 +321,7 @@ final class ProviderPool: Sendable {
     private func setAlarm(_ ask: PoolRequest.ID, _ time: MonotonicTime) {
         let task = CallWork.detached { [self] in
             guard (try? await timeSource.sleep(until: time)) != nil else { return }
-            let now = timeSource.now()
-            update(waking: (ask, time)) { $0.wake(ask, at: now) }
+            update(waking: (ask, time)) { $0.wake(ask, at: $1) }
         }
         // The request may have ended, or set another alarm, since the lock was released.
         let isCurrent = guarded.withLock { guarded in
@@ -358,8 +338,7 @@ final class ProviderPool: Sendable {
         let work = CallWork.detached { [self] in
             let result = await result(of: query, at: provider)
             let jitter = random(MemberHealth.jitterSteps)
-            let now = timeSource.now()
-            update(ending: query.id) { $0.returned(query.id, result, jitter: jitter, at: now) }
+            update(ending: query.id) { $0.returned(query.id, result, jitter: jitter, at: $1) }
         }
         let sentAt = query.sentAt ?? query.startedAt
         let timer = CallWork.detached { [self] in
@@ -372,12 +351,10 @@ final class ProviderPool: Sendable {
             }
             guard (try? await timeSource.sleep(until: min(check, end))) != nil else { return }
             let jitter = random(MemberHealth.jitterSteps)
-            let expiredAt = timeSource.now()
-            update { $0.expired(query.id, jitter: jitter, at: expiredAt) }
+            update { $0.expired(query.id, jitter: jitter, at: $1) }
             // A provider that keeps its contract returns now. One that does not keeps its slot a while longer.
             guard (try? await timeSource.sleep(until: min(check, end) + ProviderPool.patience)) != nil else { return }
-            let now = timeSource.now()
-            update(ending: query.id) { $0.abandon(query.id, at: now) }
+            update(ending: query.id) { $0.abandon(query.id, at: $1) }
         }
         let tasks = Tasks(work: work, timer: timer)
         // The query may have returned, or been abandoned, since the lock was released.
