@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// Bytes as pairs of hexadecimal digits, the vendors' form of keys, signatures and cipher texts.
 package enum Hexadecimal {
     /// Returns the digits, in lower case.
-    package static func text(_ octets: some Sequence<UInt8>) -> String {
-        var text: [UInt8] = []
-        for octet in octets {
-            text.append(digit(octet >> 4))
-            text.append(digit(octet & 15))
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    package static func text(_ octets: some Sequence<UInt8>) -> String { Array(octets).hexadecimal }
 
     /// Returns the bytes of `text`, in either case; `nil` for an odd number of digits and for any other character.
     package static func octets(_ text: some StringProtocol) -> [UInt8]? {
@@ -27,10 +22,6 @@ package enum Hexadecimal {
             }
         }
         return upper == nil ? octets : nil
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     private static func value(of digit: UInt8) -> UInt8? {
