@@ -214,18 +214,12 @@ final class VendorExchange: Sendable {
 extension VendorExchange {
     /// Answers one query; see `HTTPDNSProvider.resolve(_:)`.
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
-        let question = VendorQuery(
-            hosts: [query.host],
-            families: query.families,
-            clientSubnet: query.clientSubnet
-        )
-        guard let answer = try await answers(to: question, limit: query.timeLimit)[query.host] else {
+        guard let answer = try await resolve(query, batch: [query.host])[query.host] else {
             throw HTTPDNSProviderError(
                 code: .badResponse,
                 message: "the answer says nothing about the name that was asked for"
             )
         }
-        if let failure = answer.failure { throw failure }
         return answer
     }
 
