@@ -16,14 +16,6 @@ struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendabl
         var waiter: WaiterID
     }
 
-    /// The remaining work after the end of a lookup.
-    struct LookupCompletion: Sendable {
-        /// All present waiters, which receive the result.
-        var waiters: [Waiter]
-        /// Whether the result may be cached: not when the cache was cleared since the lookup began.
-        var isCurrent: Bool
-    }
-
     private struct LookupInFlight: Sendable {
         var key: Key
         /// The version of the settings under which the lookup began.
@@ -205,11 +197,12 @@ struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendabl
     }
 
     /// Ends a lookup and frees its key.
-    /// - Returns: Nil when the lookup was already removed.
-    mutating func complete(_ id: LookupID) -> LookupCompletion? {
+    /// - Returns: All present waiters, which receive the result, and whether it may be cached: not when the cache was cleared since
+    ///   the lookup began. Nil when the lookup was already removed.
+    mutating func complete(_ id: LookupID) -> (waiters: [Waiter], isCurrent: Bool)? {
         guard let lookup = lookups[id] else { return nil }
         remove(id, lookup)
-        return LookupCompletion(waiters: Array(lookup.waiters.values), isCurrent: lookup.isCurrent)
+        return (Array(lookup.waiters.values), lookup.isCurrent)
     }
 
     /// Detaches all lookups: they continue for their present waiters, and the next query starts a new one.

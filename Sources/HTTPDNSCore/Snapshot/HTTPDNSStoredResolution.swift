@@ -81,14 +81,6 @@ extension HTTPDNSStoredResolution {
     }
 }
 
-/// The request time and the end of the lifetime of a stored answer, on the clock of this process.
-package struct RestoredLife: Hashable, Sendable {
-    /// The time the query was sent, usually before this process began. Never in the future.
-    package var sentAt: MonotonicTime
-    /// The end of the lifetime; not after now for an answer that may only be served as stale.
-    package var expiresAt: MonotonicTime
-}
-
 extension HTTPDNSStoredResolution {
     /// The maximum step back of the calendar time between saving and loading for an answer to count as fresh.
     ///
@@ -108,13 +100,15 @@ extension HTTPDNSStoredResolution {
     ///   - monotonicNow: The same time on the clock of this process.
     ///   - staleLimit: The time past its lifetime that an answer may be served.
     ///   - maximumTimeToLive: The maximum lifetime of any answer; the settings may have changed since it was saved.
-    /// - Returns: Nil when the answer can no longer be served, because its lifetime ended `staleLimit` ago or earlier.
-    package func restored(
+    /// - Returns: The time the query was sent, never in the future; and the end of the lifetime, not after now for an answer that may
+    ///   only be served as stale. Nil when the answer can no longer be served, because its lifetime ended `staleLimit` ago or
+    ///   earlier.
+    func restored(
         wallNow: Int64,
         monotonicNow: MonotonicTime,
         staleLimit: Duration,
         maximumTimeToLive: Duration
-    ) -> RestoredLife? {
+    ) -> (sentAt: MonotonicTime, expiresAt: MonotonicTime)? {
         let life = min(max(timeToLive, .zero), max(maximumTimeToLive, .zero))
         let (difference, overflow) = wallNow.subtractingReportingOverflow(receivedAt)
         let sinceReceived = Duration.milliseconds(overflow ? (wallNow < receivedAt ? .min : .max) : difference)
@@ -126,7 +120,7 @@ extension HTTPDNSStoredResolution {
         }
         let left = life - age
         guard left > .zero || .zero - left < staleLimit else { return nil }
-        return RestoredLife(sentAt: monotonicNow + (.zero - age), expiresAt: monotonicNow + left)
+        return (monotonicNow + (.zero - age), monotonicNow + left)
     }
 }
 
