@@ -73,11 +73,11 @@ final class AttemptObserver: Sendable {
     }
 
     /// Records a query that is sent. Called outside of all locks.
-    func noteSending(_ sending: QuerySending) {
-        let number = observation.counting.number(ofProvider: sending.provider)
+    func noteSending(_ query: PoolQuery, to provider: any HTTPDNSProvider) {
+        let number = observation.counting.number(ofProvider: provider.name)
         observation.counting.count(.query, provider: number)
-        if sending.isHedge { observation.counting.count(.hedge, provider: number) }
-        if sending.isProbe { observation.counting.count(.probe, provider: number) }
+        if query.purpose == .hedge { observation.counting.count(.hedge, provider: number) }
+        if query.isProbe { observation.counting.count(.probe, provider: number) }
     }
 
     /// Records the end of a query. Called outside of all locks.
@@ -161,13 +161,4 @@ struct AttemptReport: Sendable, Equatable {
     var wasSent: Bool
     /// The state of the provider after it.
     var state: HTTPDNSResolver.Status.Provider.State
-}
-
-/// The sending of a query to a provider, for metrics.
-struct QuerySending: Sendable, Equatable {
-    var provider: String
-    /// Whether it is sent because an earlier provider has not answered.
-    var isHedge: Bool
-    /// Whether it is sent to check whether the provider has recovered.
-    var isProbe: Bool
 }

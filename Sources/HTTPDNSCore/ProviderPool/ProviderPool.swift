@@ -90,7 +90,7 @@ final class ProviderPool: Sendable {
 
     let timeSource: any TimeSource
     private let random: @Sendable (UInt64) -> UInt64
-    private let onSending: @Sendable (QuerySending) -> Void
+    private let onSending: @Sendable (PoolQuery, any HTTPDNSProvider) -> Void
     private let onAttempt: @Sendable (AttemptReport) -> Void
     private let guarded: Lock<Guarded>
     /// The name collections of providers that accept several names in one query.
@@ -116,7 +116,7 @@ final class ProviderPool: Sendable {
         timeSource: any TimeSource,
         gatheringTime: any TimeSource = SystemTimeSource(),
         random: @escaping @Sendable (UInt64) -> UInt64,
-        onSending: @escaping @Sendable (QuerySending) -> Void = { _ in },
+        onSending: @escaping @Sendable (PoolQuery, any HTTPDNSProvider) -> Void = { _, _ in },
         onAttempt: @escaping @Sendable (AttemptReport) -> Void = { _ in }
     ) {
         let now = timeSource.now()
@@ -300,13 +300,7 @@ final class ProviderPool: Sendable {
         for effect in effects {
             switch effect {
             case .send(let query, let limit, let provider):
-                onSending(
-                    QuerySending(
-                        provider: provider.name,
-                        isHedge: query.purpose == .hedge,
-                        isProbe: query.isProbe
-                    )
-                )
+                onSending(query, provider)
                 send(query, limit: limit, to: provider)
             case .cancel(let task): task.cancel()
             case .setAlarm(let ask, let time): setAlarm(ask, time)
