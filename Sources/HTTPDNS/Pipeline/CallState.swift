@@ -161,9 +161,11 @@ struct CallState {
         }
         // An interceptor may have made another error of a request that was sent.
         let wasSent = context.sentTry?.mayHaveBeenSent == true
-        switch result {
         // Nearly all requests end here, without reading a policy.
-        case .success(let response) where response.statusCode < 400 || response.isFromCache: return false
+        guard let outcome = RetryRun.Outcome(result, wasSent: wasSent, now: pipeline.retrying.calendarSeconds) else {
+            return false
+        }
+        switch result {
         case .success(let response):
             guard response.statusCode == 417, let plain = withoutExpectation else { break }
             // Nothing of the body was wanted (RFC 9110 section 15.5.18). It is no retry: the server has done nothing of it.
@@ -182,9 +184,7 @@ struct CallState {
             return true
         }
         let policy = context.options(of: request).shared.retries
-        guard !policy.isOff, request.own?.callOptions.stopsBeforeSending != true,
-            let outcome = RetryRun.Outcome(result, wasSent: wasSent, now: pipeline.retrying.calendarSeconds)
-        else { return false }
+        guard !policy.isOff, request.own?.callOptions.stopsBeforeSending != true else { return false }
         let now = pipeline.retrying.time.now()
         let begin = tries.begin ?? now
         tries.begin = begin
