@@ -344,7 +344,7 @@ extension TransportLoop {
         let end = moment(limit, after: since)
         if state.retransmissions > 0 || now >= end {
             leaveSilent(pin)
-            if transfer.mayBeSentTwice, handle.progress.phase != .receiving, !handle.sending.isElsewhere {
+            if transfer.mayBeRepeated, handle.progress.phase != .receiving, !handle.sending.isElsewhere {
                 handle.sending.isElsewhere = true
                 _ = sendAgain(handle)
                 guard handle.transfer === transfer else { return false }

@@ -231,7 +231,7 @@ extension TransportLoop {
     /// so once, on another pin. Tests: DeadHTTP2ConnectionTests.
     private func beginAgainOnNewConnection(_ handle: EasyHandle) -> Bool {
         guard handle.sending.stream != nil, !handle.head.isBegun, !handle.ending.hasFailed, !handle.sending.isRepeated,
-            handle.transfer?.mayBeSentTwice == true, handle.tlsAlert == nil, let old = handle.pin
+            handle.transfer?.mayBeRepeated == true, handle.tlsAlert == nil, let old = handle.pin
         else { return false }
         curl_multi_remove_handle(multi, handle.curl)
         handle.sending.beginAgain(countsFromZero: false)

@@ -237,7 +237,7 @@ extension EasyHandle {
             )
             return true
         }
-        guard transfer?.mayBeSentTwice == false || repeatsLastSending else { return false }
+        guard transfer?.mayBeRepeated == false || repeatsLastSending else { return false }
         ending.failure = TransferFailure(
             code: .connectionLost,
             phase: .firstByte,

@@ -13,7 +13,7 @@ extension EasyHandle {
     }
 
     /// Whether the request may be sent again only if it was certainly not processed.
-    private var mustNotBeRepeated: Bool { transfer?.mayBeSentTwice != true || sending.isRepeated }
+    private var mustNotBeRepeated: Bool { transfer?.mayBeRepeated != true || sending.isRepeated }
 
     /// Whether the response is complete while the request is still being sent. The server may want no more of it.
     ///
@@ -105,7 +105,7 @@ extension EasyHandle {
         guard var stream = sending.stream, !head.isBegun else { return false }
         if memory.errorBuffer[0] == 0 {
             if options.repeatsOnlyRefused || hasOpenedConnection { stream.isRefused = true }
-        } else if transfer?.mayBeSentTwice == true {
+        } else if transfer?.mayBeRepeated == true {
             // The only other reason. A request that must not be repeated is traced, which proves the reason.
             stream.requiresHTTP1 = true
         }

@@ -18,7 +18,7 @@ final class Transfer: @unchecked Sendable {
     /// Facts of the request that the loop checks often; stored separately so that it never copies the request.
     let hasBody: Bool
     let hasBytesToSend: Bool
-    let mayBeSentTwice: Bool
+    let mayBeRepeated: Bool
     let isOverTLS: Bool
     let order: EndpointOrder
     /// The time without a response after which it is sent once more in parallel; `nil` when it must not be.
@@ -66,7 +66,7 @@ final class Transfer: @unchecked Sendable {
         hasBody = request.hasBody
         hasBytesToSend = request.hasBytesToSend
         isOverTLS = request.isOverTLS
-        mayBeSentTwice = request.mayBeSentTwice
+        mayBeRepeated = request.mayBeRepeated
         order = request.order
         hedgeAfter = request.hedgeAfter.flatMap { request.mayBeHedged ? $0 : nil }
         limits = request.limits

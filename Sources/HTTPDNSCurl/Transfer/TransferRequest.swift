@@ -165,7 +165,7 @@ extension TransferRequest {
     }
 
     /// Whether a second sending is harmless, whatever became of the first: a safe method (RFC 9110 section 9.2.1) without a body.
-    var mayBeSentTwice: Bool {
+    var mayBeRepeated: Bool {
         !hasBody && (method == .get || method == .head || method == .options)
     }
 

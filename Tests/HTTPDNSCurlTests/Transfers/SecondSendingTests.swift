@@ -17,13 +17,13 @@ struct SecondSendingTests {
             (.put, false, false), (.delete, false, false), (.post, false, false), (.patch, false, false),
         ]
     )
-    func methods(method: HTTPRequest.Method, mayBeSentTwice: Bool, mayBeHedged: Bool) throws {
+    func methods(method: HTTPRequest.Method, mayBeRepeated: Bool, mayBeHedged: Bool) throws {
         var request = TransferRequest(method: method, url: try ParsedURL("http://one.test/"), endpoints: [])
-        #expect(request.mayBeSentTwice == mayBeSentTwice && request.mayBeHedged == mayBeHedged)
+        #expect(request.mayBeRepeated == mayBeRepeated && request.mayBeHedged == mayBeHedged)
         request.body = .bytes([1])
-        #expect(!request.mayBeSentTwice && request.mayBeHedged == mayBeHedged)
+        #expect(!request.mayBeRepeated && request.mayBeHedged == mayBeHedged)
         request.body = .stream(length: 1, AsyncThrowingStream { [1] })
-        #expect(!request.mayBeSentTwice && !request.mayBeHedged)
+        #expect(!request.mayBeRepeated && !request.mayBeHedged)
     }
 
     /// The test ends fifteen connections.
