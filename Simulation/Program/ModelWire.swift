@@ -74,12 +74,14 @@ final class ModelWire: HopSending, @unchecked Sendable {
         let status = HTTPResponse.Status(code: Int(response.status.prefix(3)) ?? 0)
         if response.pieces.isEmpty { kept.permit = nil }
         return HopAnswer(
-            head: ResponseHead(HTTPResponse(status: status, headerFields: fields)),
-            version: .http2,
-            endpoint: endpoint,
-            reusedConnection: number > 0,
-            timings: HTTPDNSClient.Exchange.Timings(),
-            body: .chunks(ModelBody(wire: self, response: response, hop: hop, endpoint: endpoint, kept: kept))
+            TransferHead(
+                head: ResponseHead(HTTPResponse(status: status, headerFields: fields)),
+                version: .http2,
+                endpoint: endpoint,
+                reusedConnection: number > 0,
+                timings: HTTPDNSClient.Exchange.Timings()
+            ),
+            .chunks(ModelBody(wire: self, response: response, hop: hop, endpoint: endpoint, kept: kept))
         )
     }
 

@@ -65,13 +65,20 @@ extension HopAnswer {
         fields: HTTPFields = [:],
         chunks: some AsyncSequence<[UInt8], any Error> & Sendable
     ) -> HopAnswer {
-        HopAnswer(
-            head: ResponseHead(HTTPResponse(status: status, headerFields: fields)),
-            version: .http11,
-            endpoint: request.endpoints[0],
-            reusedConnection: false,
-            timings: HTTPDNSClient.Exchange.Timings(),
-            body: .chunks(chunks)
+        answer(ResponseHead(HTTPResponse(status: status, headerFields: fields)), request.endpoints[0], .chunks(chunks))
+    }
+
+    private static func answer(_ head: ResponseHead, _ endpoint: HTTPDNSEndpoint, _ body: Body) -> HopAnswer {
+        let timings = HTTPDNSClient.Exchange.Timings()
+        return HopAnswer(
+            TransferHead(head: head, version: .http11, endpoint: endpoint, reusedConnection: false, timings: timings),
+            body
         )
+    }
+
+    /// The head, which a script may change.
+    package var head: ResponseHead {
+        get { facts.head }
+        set { self = HopAnswer.answer(newValue, facts.endpoint, body) }
     }
 }

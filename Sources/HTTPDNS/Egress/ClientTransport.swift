@@ -48,7 +48,8 @@ final class ClientTransport: HopSending {
             // Its authorities are those of the general settings, whatever the host's are.
             if request.egressPath?.proxy?.kind == .https { try await request.trustProxy(as: table.everybody) }
             do {
-                return HopAnswer(try await trusted.execute(consume request, in: group, transportSet: transportSet))
+                let response = try await trusted.execute(consume request, in: group, transportSet: transportSet)
+                return HopAnswer(response.facts, .transfer(response.body))
             } catch let superseded as TransferGroup.StaleTransportSet {
                 // The settings were replaced after they were looked up.
                 request = superseded.request

@@ -73,12 +73,14 @@ final class TransportAdapter: HopSending {
             // Responses to these have no body, whatever the transport gives (RFC 9110 section 6.4.1).
             let hasNone = status == 204 || status == 304 || hop.method == .head
             return HopAnswer(
-                head: ResponseHead(response.head),
-                version: response.version,
-                endpoint: response.endpoint,
-                reusedConnection: false,
-                timings: HTTPDNSClient.Exchange.Timings(firstByte: wait.clock.now() - start),
-                body: .chunks(
+                TransferHead(
+                    head: ResponseHead(response.head),
+                    version: response.version,
+                    endpoint: response.endpoint,
+                    reusedConnection: false,
+                    timings: HTTPDNSClient.Exchange.Timings(firstByte: wait.clock.now() - start)
+                ),
+                .chunks(
                     hasNone
                         ? AsyncThrowingStream([])
                         : LimitedChunks(

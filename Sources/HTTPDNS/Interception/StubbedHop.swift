@@ -106,9 +106,11 @@ extension HTTPDNSClient.Response {
             // The body of a real response has its trailers and its summary.
             if exchanges.isEmpty { response.body = .bytes([]) }
         } else if !context.keepsCodings, request.isDecoded, !body.isDecoded, content.declaresCoding {
-            let facts = DecodedBody.Facts(
+            let facts = TransferHead(
+                head: content,
+                version: version,
                 endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 0, 0, 0, 0), port: 0),
-                failedAttempts: [],
+                reusedConnection: false,
                 timings: HTTPDNSTransfer.Timings()
             )
             let decoded = DecodedBody(.chunks(body), of: content, facts)

@@ -56,51 +56,13 @@ package struct HopAnswer: Sendable {
         case chunks(any AsyncSequence<[UInt8], any Error> & Sendable)
     }
 
-    package var head: ResponseHead
-    package var version: HTTPDNSClient.HTTPVersion
-    package var endpoint: HTTPDNSEndpoint
-    /// The endpoints that were tried before and failed.
-    package var failedAttempts: [TransferAttempt] = []
-    package var reusedConnection: Bool
-    /// The number of additional copies that were sent, because there was no response in time.
-    package var hedges = 0
-    package var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
-    package var tls: HTTPDNSClient.Exchange.TLSParameters?
-    package var timings: HTTPDNSClient.Exchange.Timings
+    /// The head, with the facts of its transfer.
+    package let facts: TransferHead
     package var body: Body
 
-    package init(
-        head: ResponseHead,
-        version: HTTPDNSClient.HTTPVersion,
-        endpoint: HTTPDNSEndpoint,
-        reusedConnection: Bool,
-        timings: HTTPDNSClient.Exchange.Timings,
-        body: Body
-    ) {
-        self.head = head
-        self.version = version
-        self.endpoint = endpoint
-        self.reusedConnection = reusedConnection
-        self.timings = timings
+    package init(_ facts: TransferHead, _ body: Body) {
+        self.facts = facts
         self.body = body
-    }
-}
-
-extension HopAnswer {
-    init(_ response: TransferResponse) {
-        let facts = response.facts
-        self.init(
-            head: facts.head,
-            version: facts.version,
-            endpoint: facts.endpoint,
-            reusedConnection: facts.reusedConnection,
-            timings: facts.timings,
-            body: .transfer(response.body)
-        )
-        failedAttempts = facts.failedAttempts
-        hedges = facts.hedges
-        peerCertificates = facts.peerCertificates
-        tls = facts.tls
     }
 }
 
@@ -112,20 +74,22 @@ extension HopAnswer {
     /// - Parameter decodes: Whether the hop has requested codings. With a response cache the body stays as received, and
     ///   ``CacheableHop/decoded(_:of:)`` decodes it.
     func body(to method: HTTPRequest.Method, decodes: Bool, _ hop: HopRecord) -> HTTPDNSClient.Response.Body {
-        let length = BodyLength(declaredBy: head, to: method, decodes: decodes)
-        guard head.declaresCoding, decodes else { return HTTPDNSClient.Response.Body(body, of: hop, length: length) }
+        let length = BodyLength(declaredBy: facts.head, to: method, decodes: decodes)
+        guard facts.head.declaresCoding, decodes else {
+            return HTTPDNSClient.Response.Body(body, of: hop, length: length)
+        }
         let source: DecodedBody.Source =
             switch body {
             case .transfer(let body): .transfer(body)
             case .chunks(let chunks): .chunks(chunks)
             }
-        let facts = DecodedBody.Facts(endpoint: endpoint, failedAttempts: failedAttempts, timings: timings)
-        return HTTPDNSClient.Response.Body(DecodedBody(source, of: head, facts), of: hop, length: length)
+        return HTTPDNSClient.Response.Body(DecodedBody(source, of: facts.head, facts), of: hop, length: length)
     }
 }
 
 extension Transport: HopSending {
     package func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer? {
-        HopAnswer(try await execute(request))
+        let response = try await execute(request)
+        return HopAnswer(response.facts, .transfer(response.body))
     }
 }

@@ -200,8 +200,8 @@ extension Pipeline {
             guard let answer = try await sender.send(transfer, unless: { isStale(context) }) else { return nil }
             guard run != nil else { return answer }
             requests += 1
-            let fields = answer.head.headerFields
-            guard answer.head.status.code == 407 else {
+            let fields = answer.facts.head.headerFields
+            guard answer.facts.head.status.code == 407 else {
                 try run?.accept(
                     AuthenticationChallenge.information(in: fields, AuthenticationChallenge.proxyInformation)
                 )
@@ -214,7 +214,7 @@ extension Pipeline {
                 return answer
             }
             context.noteSent()
-            let length = BodyLength(declaredBy: answer.head, to: request.method, decodes: fixed.isDecoded)
+            let length = BodyLength(declaredBy: answer.facts.head, to: request.method, decodes: fixed.isDecoded)
             try await HTTPDNSClient.Response.Body(answer.body, of: hop, length: length).drain()
             context.call.restartHeadTime(after: request)
         }
@@ -226,8 +226,11 @@ extension Pipeline {
     func refuseLogin(_ answer: HopAnswer, from proxy: HTTPDNSClient.Proxy, _ hop: HopRecord, _ sent: EgressAttempt)
         throws
     {
-        guard answer.head.status.code == 407, let egressProxy = sent.egressPath?.proxy, proxy.kind.isHTTP,
-            !egressProxy.tunnels(hop.rewritten.content.sent.scheme, answer.version == .http2 ? .http2Only : .automatic)
+        guard answer.facts.head.status.code == 407, let egressProxy = sent.egressPath?.proxy, proxy.kind.isHTTP,
+            !egressProxy.tunnels(
+                hop.rewritten.content.sent.scheme,
+                answer.facts.version == .http2 ? .http2Only : .automatic
+            )
         else { return }
         let reason =
             switch proxy.credential?.scheme {
@@ -237,7 +240,7 @@ extension Pipeline {
             default: "the proxy refused the login (407)"
             }
         var failure = TransferFailure(code: .proxyLoginRefused, phase: .firstByte, message: reason)
-        failure.endpoint = answer.endpoint
+        failure.endpoint = answer.facts.endpoint
         failure.proxy = proxy.description
         // The proxy has the request, and the client cannot know whether it was forwarded.
         failure.requestMayHaveBeenSent = true

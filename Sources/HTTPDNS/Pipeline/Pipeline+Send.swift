@@ -82,7 +82,9 @@ extension Pipeline {
                     unless: { isStale(context) }
                 )
                 switch start {
-                case .begun(let transfer): answer = HopAnswer(try await transfer.response())
+                case .begun(let transfer):
+                    let response = try await transfer.response()
+                    answer = HopAnswer(response.facts, .transfer(response.body))
                 case .waits(let request):
                     guard let sent = try await sender.send(request, unless: { isStale(context) }) else { return nil }
                     answer = sent
@@ -175,40 +177,40 @@ extension Pipeline {
         context.frame?.limitUntilEnd(of: context.call)
         // A connection that carries one request at a time counts as one.
         fixed.permit?.noteHead(
-            isShared: answer.version == .http2
+            isShared: answer.facts.version == .http2
                 && (rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2)
         )
         if let stay = fixed.stay {
-            let status = answer.head.status.code
-            choice.noteAnswer(from: answer.endpoint, status: status, held: fixed.held, to: rewritten, stay)
+            let status = answer.facts.head.status.code
+            choice.noteAnswer(from: answer.facts.endpoint, status: status, held: fixed.held, to: rewritten, stay)
         }
-        let keptPreviousAddress = fixed.held != nil && fixed.held == answer.endpoint
+        let keptPreviousAddress = fixed.held != nil && fixed.held == answer.facts.endpoint
         if keptPreviousAddress { choice.count(\.keptPreviousAddress) }
         log(answer, rewritten)
         var exchange = HTTPDNSClient.Exchange(
             request: rewritten,
-            remote: answer.endpoint,
+            remote: answer.facts.endpoint,
             proxy: fixed.egressChoice.proxy?.description,
             usedSystemFallback: usedSystemFallback,
             keptPreviousAddress: keptPreviousAddress,
-            failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
+            failedAttempts: answer.facts.failedAttempts.map(HTTPDNSClientError.Attempt.init),
             droppedFields: context.constraints.droppedFields,
-            reusedConnection: answer.reusedConnection,
-            isHedged: answer.hedges > 0,
-            peerCertificates: answer.peerCertificates,
-            tls: answer.tls,
-            version: answer.version,
-            status: answer.head.status,
+            reusedConnection: answer.facts.reusedConnection,
+            isHedged: answer.facts.hedges > 0,
+            peerCertificates: answer.facts.peerCertificates,
+            tls: answer.facts.tls,
+            version: answer.facts.version,
+            status: answer.facts.head.status,
             resolve: rewritten.source == .request || rewritten.isUnresolved ? nil : rewritten.resolution.elapsed,
-            timings: answer.timings
+            timings: answer.facts.timings
         )
         // The cache decides afterwards whether it uses the response.
         if context.keepsCodings, request.isRead { exchange.cacheSource = .miss }
         context.frame?.note(&exchange)
         context.frame?.observed?.note(.head(context.sending, exchange))
         var response = HTTPDNSClient.Response(
-            answer.head,
-            answer.version,
+            answer.facts.head,
+            answer.facts.version,
             answer.body(to: request.method, decodes: fixed.isDecoded && !context.keepsCodings, hop),
             [consume exchange]
         )
@@ -336,9 +338,9 @@ extension Pipeline {
         logger.debug(
             "request answered",
             metadata: [
-                "host": "\(rewritten.content.url.host)", "status": "\(answer.head.status.code)",
-                "remote": "\(answer.endpoint)", "source": "\(rewritten.source)",
-                "reused": "\(answer.reusedConnection)", "version": "\(answer.version)",
+                "host": "\(rewritten.content.url.host)", "status": "\(answer.facts.head.status.code)",
+                "remote": "\(answer.facts.endpoint)", "source": "\(rewritten.source)",
+                "reused": "\(answer.facts.reusedConnection)", "version": "\(answer.facts.version)",
             ]
         )
     }

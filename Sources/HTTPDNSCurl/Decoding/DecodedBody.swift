@@ -16,27 +16,6 @@ package final class DecodedBody: AsyncSequence, Sendable {
         case chunks(any AsyncSequence<[UInt8], any Error> & Sendable)
     }
 
-    /// The facts of a response that the errors of its body repeat.
-    package struct Facts: Sendable {
-        var endpoint: HTTPDNSEndpoint
-        var failedAttempts: [TransferAttempt]
-        /// The duration from the start of the transfer until the head, as far as it was measured.
-        var elapsed: Duration
-        let headAt = SystemTimeSource().now()
-
-        package init(
-            endpoint: HTTPDNSEndpoint,
-            failedAttempts: [TransferAttempt],
-            timings: HTTPDNSTransfer.Timings
-        ) {
-            self.endpoint = endpoint
-            self.failedAttempts = failedAttempts
-            elapsed = [timings.race, timings.connect, timings.tls, timings.firstByte].reduce(.zero) {
-                $0 + ($1 ?? .zero)
-            }
-        }
-    }
-
     private struct State {
         var isIterated = false
         /// The number of decoded bytes; `nil` until the reader has reached the end.
@@ -45,20 +24,21 @@ package final class DecodedBody: AsyncSequence, Sendable {
 
     private let source: Source
     private let codings: DeclaredCodings
-    private let facts: Facts?
+    private let facts: TransferHead?
+    private let headAt = SystemTimeSource().now()
     private let limit: Int?
     private let onUndecodable: (@Sendable () async -> Void)?
     private let state = Lock(State())
 
     /// - Parameters:
     ///   - head: The head of the response, with the codings.
-    ///   - facts: The facts for errors; `nil` for a body whose source adds them.
+    ///   - facts: The facts of the response that its errors repeat; `nil` for a body whose source adds them.
     ///   - limit: The most decoded bytes of a body from another source; that of a transfer has its own limit.
     ///   - onUndecodable: Called before the reader gets the error of a body that cannot be decoded.
     package init(
         _ source: Source,
         of head: ResponseHead,
-        _ facts: Facts?,
+        _ facts: TransferHead?,
         limit: Int? = nil,
         onUndecodable: (@Sendable () async -> Void)? = nil
     ) {
@@ -179,7 +159,10 @@ package final class DecodedBody: AsyncSequence, Sendable {
         guard let facts else { return failure }
         failure.endpoint = facts.endpoint
         failure.proxy = received?.proxy
-        failure.elapsed = facts.elapsed + (SystemTimeSource().now() - facts.headAt)
+        let timings = facts.timings
+        // The time until the head, as far as it was measured.
+        let elapsed = [timings.race, timings.connect, timings.tls, timings.firstByte].compactMap(\.self)
+        failure.elapsed = elapsed.reduce(SystemTimeSource().now() - headAt, +)
         if !facts.failedAttempts.isEmpty, let attempt = TransferAttempt(ending: failure) {
             failure.attempts = facts.failedAttempts + [attempt]
         }
@@ -191,15 +174,7 @@ extension TransferResponse {
     /// The body without its content codings; `nil` when the head declares none, or they are not to be decoded.
     package var decodedBody: DecodedBody? {
         guard facts.head.declaresCoding, body.isDecoded else { return nil }
-        return DecodedBody(
-            .transfer(body),
-            of: facts.head,
-            DecodedBody.Facts(
-                endpoint: facts.endpoint,
-                failedAttempts: facts.failedAttempts,
-                timings: facts.timings
-            )
-        )
+        return DecodedBody(.transfer(body), of: facts.head, facts)
     }
 
     /// Reads the whole body, without its content codings.

@@ -23,7 +23,7 @@ package final class TransferHead: Sendable {
     /// The phases known when the head arrived; ``TransferResponseBody/summary`` has `total` at the end.
     package let timings: HTTPDNSTransfer.Timings
 
-    init(
+    package init(
         head: consuming ResponseHead,
         version: HTTPDNSTransfer.HTTPVersion,
         endpoint: HTTPDNSEndpoint,

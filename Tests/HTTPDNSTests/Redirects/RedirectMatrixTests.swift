@@ -114,8 +114,7 @@ extension HopAnswer {
         fields: HTTPFields = [:],
         from request: TransferRequest
     ) -> HopAnswer {
-        var answer = HopAnswer.ok(from: request, status: HTTPResponse.Status(code: status))
-        answer.head.headerFields = fields
+        var answer = HopAnswer.ok(from: request, status: HTTPResponse.Status(code: status), fields: fields)
         if let place { answer.head.headerFields[.location] = place }
         return answer
     }

@@ -123,9 +123,7 @@ struct RedactionTests {
         Self.expectSilence(try HTTPDNSRewriter.Canonicalizer.canonicalize("https://me:\(Self.canary)@one.test/"))
         let contexts = Journal<String>()
         let wire = ScriptedWire { request, _ in
-            var answer = HopAnswer.ok(from: request, chunks: [Array(Self.canary.utf8)])
-            answer.head.headerFields = [.setCookie: Self.canary]
-            return answer
+            .ok(from: request, fields: [.setCookie: Self.canary], chunks: [Array(Self.canary.utf8)])
         }
         let rig = try Rig(wire: wire) { configuration in
             configuration.networkInterceptors = [

@@ -455,9 +455,7 @@ struct RetryTests {
     func retryAfter() async throws {
         for (value, isAwaited) in [("7", true), ("31", false)] {
             let wire = ScriptedWire { request, number in
-                var answer = HopAnswer.ok(from: request, status: number == 0 ? .tooManyRequests : .ok)
-                answer.head.headerFields[.retryAfter] = value
-                return answer
+                .ok(from: request, status: number == 0 ? .tooManyRequests : .ok, fields: [.retryAfter: value])
             }
             let rig = try Rig(wire: wire) {
                 $0.retries = Self.atOnce
