@@ -57,19 +57,6 @@ final class ClientTransport: HopSending {
         }
     }
 
-    func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferStart? {
-        while true {
-            let (table, transportSet) = state.withLock { ($0.table, $0.transportSet) }
-            if isStale() { return nil }
-            let trusted = table[request.url.host]
-            do {
-                return try trusted.begin(consume request, in: group, transportSet: transportSet)
-            } catch let superseded as TransferGroup.StaleTransportSet {
-                request = superseded.request
-            }
-        }
-    }
-
     /// Records that a client has begun with its trust settings.
     func noteTaken() { state.withLock { $0.table }.noteTaken() }
 

@@ -14,11 +14,6 @@ package protocol HopSending: AnyObject, Sendable {
     /// - Throws: ``TransferFailure``, `CancellationError`.
     func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer?
 
-    /// Hands one hop to the sender, without waiting. Its caller must call ``TransferInProgress/response()`` once.
-    /// - Returns: Whether it has begun, or only ``send(_:unless:)`` can send it; nil as for that function.
-    /// - Throws: The errors of that function for a hop that cannot begin.
-    func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferStart?
-
     /// Excludes all open connections from later hops. Hops in flight finish on theirs.
     func retireConnections()
 
@@ -39,9 +34,6 @@ package protocol HopSending: AnyObject, Sendable {
 }
 
 extension HopSending {
-    package func begin(_ request: consuming TransferRequest, unless isStale: () -> Bool) throws -> TransferStart? {
-        .waits(consume request)
-    }
     package func retireConnections() {}
     package func retireConnections(host: String) {}
     package var endpointRecords: [HTTPDNSClient.EndpointRecord] { [] }

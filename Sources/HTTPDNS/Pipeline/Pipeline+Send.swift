@@ -69,7 +69,7 @@ extension Pipeline {
         }
         defer { fixed.lateEndpoints?.cancel() }
         let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
-        let answer: HopAnswer
+        let answer: HopAnswer?
         // The transfer has a limit of its own for the head after a body.
         if !request.body.isEmpty { context.frame?.limitUntilEnd(of: context.call) }
         do {
@@ -77,22 +77,12 @@ extension Pipeline {
                 let body = request.body.isEmpty ? RequestBodySource.none : try await opened(request, context, hop)
                 // The request is made in place: a request in a variable would be copied, with all its references
                 // counted.
-                let start = try sender.begin(
+                answer = try await sender.send(
                     transferRequest(request, fixed, through: egress.directPath, context, body),
                     unless: { isStale(context) }
                 )
-                switch start {
-                case .begun(let transfer):
-                    let response = try await transfer.response()
-                    answer = HopAnswer(response.facts, .transfer(response.body))
-                case .waits(let request):
-                    guard let sent = try await sender.send(request, unless: { isStale(context) }) else { return nil }
-                    answer = sent
-                case nil: return nil
-                }
             } else {
-                guard let sent = try await sendThroughEgress(request, fixed, context, hop) else { return nil }
-                answer = sent
+                answer = try await sendThroughEgress(request, fixed, context, hop)
             }
         } catch {
             limitUntilNextHead(after: request, context)
@@ -100,6 +90,7 @@ extension Pipeline {
             if failure.requestMayHaveBeenSent { context.noteSent() }
             throw HTTPDNSClientError(failure, on: hop)
         }
+        guard let answer else { return nil }
         return response(to: request, answer, fixed, hop, context, usedSystemFallback: usesSystemPath)
     }
 

@@ -75,26 +75,6 @@ package final class TrustedTransport: Sendable {
         return try await beginOnNewest(consume request, in: group, transportSet: transportSet).response()
     }
 
-    /// Hands one hop to the loop, without waiting. Its caller must call ``TransferInProgress/response()`` once.
-    /// - Throws: The errors of ``execute(_:in:transportSet:)`` for a hop that cannot begin.
-    package func begin(
-        _ request: consuming TransferRequest,
-        in group: TransferGroup? = nil,
-        transportSet: Int = 0
-    ) throws -> TransferStart {
-        let now = clock.coarseNow()
-        switch state.withLock({ $0.rotation.step(at: now) }) {
-        case .use: break
-        case .begin: beginLook()
-        case .report: reportHang()
-        case .wait:
-            beginLook()
-            return .waits(consume request)
-        case .waitForFirst: return .waits(consume request)
-        }
-        return .begun(try beginOnNewest(consume request, in: group, transportSet: transportSet))
-    }
-
     private func beginOnNewest(
         _ request: consuming TransferRequest,
         in group: TransferGroup?,
@@ -179,7 +159,7 @@ package final class TrustedTransport: Sendable {
 
     /// Checks the files as far as a request must wait for it.
     private func look(before limits: TransferLimits) async throws {
-        let now = clock.now()
+        let now = clock.coarseNow()
         switch state.withLock({ $0.rotation.step(at: now) }) {
         case .use: return
         case .begin: beginLook()
@@ -354,13 +334,6 @@ package final class TrustedTransport: Sendable {
     private func forget(_ generation: Int) {
         _ = state.withLock { $0.transports.removeValue(forKey: generation) }
     }
-}
-
-/// The result of handing a hop to a transport.
-package enum TransferStart {
-    case begun(TransferInProgress)
-    /// Something must be waited for first. Nothing of the request was sent.
-    case waits(TransferRequest)
 }
 
 extension HTTPDNSTrust {
