@@ -400,3 +400,8 @@ extension HTTPDNSClient {
         clientTransport?.closedConnections.take() ?? ([], 0)
     }
 }
+
+extension HTTPDNSClient: CustomReflectable {
+    /// An empty mirror: the settings hold default header fields.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -22,6 +22,22 @@ extension HTTPDNSClient.Request.Body {
         }
     }
 
+    /// Returns the first bytes of the body before compression, as far as they are in memory; nil for a stream.
+    package func startInMemory(upTo limit: Int) -> [UInt8]? {
+        switch content {
+        case .none: return []
+        case .bytes(let bytes): return Array(bytes.prefix(limit))
+        case .stream: return nil
+        case .pieces(let pieces):
+            var start: [UInt8] = []
+            for piece in pieces {
+                guard case .bytes(let bytes) = piece, start.count < limit else { break }
+                start += bytes.prefix(limit - start.count)
+            }
+            return start
+        }
+    }
+
     /// Returns the first bytes of the body before compression: `limit` bytes, or all of a shorter body. The body is still
     /// sent whole.
     ///

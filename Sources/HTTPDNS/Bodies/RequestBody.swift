@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+public import HTTPDNSPrimitives
 internal import Synchronization
 
 extension HTTPDNSClient.Request {
@@ -112,6 +112,9 @@ extension HTTPDNSClient.Request {
 
         /// Uses up a stream. Returns whether it was unread.
         func takePass() -> Bool { pass?.take() ?? true }
+
+        /// Uses up a stream, as sending it would: a second sending fails. Other bodies stay as they are.
+        package func useUp() { _ = takePass() }
 
         /// Whether the bytes that are sent can be read before: those of a file are not compressed in advance.
         var isReadableBefore: Bool {
@@ -261,4 +264,16 @@ struct OpenPieces: AsyncSequence, Sendable {
     }
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+}
+
+extension HTTPDNSClient.Request.Body: HTTPDNSRedacted {
+    /// Whether there is a body, and its number of bytes if that is known.
+    public var description: String {
+        switch content {
+        case .none: "no body"
+        case .bytes(let bytes): "a body of \(bytes.count) bytes"
+        case .stream(let length?, _): "a body of \(length) bytes"
+        case .stream(nil, _), .pieces: "a body"
+        }
+    }
 }

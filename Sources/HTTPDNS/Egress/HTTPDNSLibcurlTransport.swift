@@ -200,3 +200,8 @@ public final class HTTPDNSLibcurlTransport: Sendable {
         return configuration
     }
 }
+
+extension HTTPDNSLibcurlTransport: CustomReflectable {
+    /// An empty mirror: a transport holds the keys of client certificates.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

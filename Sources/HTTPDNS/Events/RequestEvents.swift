@@ -66,15 +66,3 @@ extension HTTPDNSClient {
     /// The events of the client's calls from now on.
     public var requestEvents: RequestEvents { RequestEvents(pipeline.observers) }
 }
-
-extension HTTPDNSClient.Request {
-    /// A closure that receives the events of this call, with its redirects and retries; nil for none, which is the default.
-    ///
-    /// It gets the events as ``HTTPDNSObserver/observe(_:)`` of an observer of all kinds does.
-    ///
-    /// The first request of the call decides: an observer that an interceptor sets has no effect.
-    public var observer: (@Sendable (HTTPDNSClient.RequestEvent) async -> Void)? {
-        get { own?.observer }
-        set { changeOwn { $0.observer = newValue } }
-    }
-}

@@ -46,11 +46,6 @@ extension HTTPDNSClient.InterceptionContext {
     }
 }
 
-extension HTTPDNSClient.Request.Body {
-    /// Uses up a stream, as sending it would: a second sending fails. Other bodies stay as they are.
-    package func useUp() { _ = takePass() }
-}
-
 extension HTTPDNSClient.Response {
     /// The URL whose server has answered the last hop, or a stub in its place; nil for the response of an interceptor.
     func answeredURL(_ context: HTTPDNSClient.InterceptionContext) -> ParsedURL? {

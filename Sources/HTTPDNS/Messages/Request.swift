@@ -167,6 +167,72 @@ extension HTTPDNSClient {
     }
 }
 
+// The settings of one request that most requests do not have.
+extension HTTPDNSClient.Request {
+    /// A closure that receives the events of this call, with its redirects and retries; nil for none, which is the default.
+    ///
+    /// It gets the events as ``HTTPDNSObserver/observe(_:)`` of an observer of all kinds does.
+    ///
+    /// The first request of the call decides: an observer that an interceptor sets has no effect.
+    public var observer: (@Sendable (HTTPDNSClient.RequestEvent) async -> Void)? {
+        get { own?.observer }
+        set { changeOwn { $0.observer = newValue } }
+    }
+
+    /// A closure that receives the interim responses (1xx) to this request; nil drops them, which is the default.
+    ///
+    /// It is called in a task of its own, never on the loop thread and never under a lock. It is called for one response at
+    /// a time, in the order of arrival, and for each hop of the call: redirects and retries have their own. Each of its
+    /// calls returns before the final response, or the error, of its hop is delivered, so a slow closure delays that. The
+    /// call does not wait for the closure when its task is canceled or its time limit has passed. At most 64 responses
+    /// wait for a slow closure; more are dropped.
+    ///
+    /// A request that is hedged may report the responses to both copies. A status of 101 is not interim here: it ends the
+    /// call with ``HTTPDNSClientError/Code/protocolViolation``.
+    public var onInterimResponse: (@Sendable (HTTPDNSClient.InterimResponse) -> Void)? {
+        get { own?.onInterimResponse }
+        set { changeOwn { $0.onInterimResponse = newValue } }
+    }
+
+    /// The interceptors of this call alone that run once per call, inside those of the client. The list is read when the
+    /// call begins: one that an interceptor changes has no effect.
+    public var applicationInterceptors: [any HTTPDNSClient.Interceptor] {
+        get { own?.interceptors.application.map(\.interceptor) ?? [] }
+        set { changeOwn { own in own.interceptors.application = Self.entries(newValue) } }
+    }
+
+    /// The interceptors of this call alone that run once per hop, inside those of the client. The list is read when the call
+    /// begins: one that an interceptor changes has no effect.
+    public var networkInterceptors: [any HTTPDNSClient.Interceptor] {
+        get { own?.interceptors.network.map(\.interceptor) ?? [] }
+        set { changeOwn { own in own.interceptors.network = Self.entries(newValue) } }
+    }
+
+    private static func entries(_ interceptors: [any HTTPDNSClient.Interceptor]) -> [InterceptorEntry] {
+        var entries: [InterceptorEntry] = []
+        for interceptor in interceptors { entries.add(InterceptorEntry(interceptor)) }
+        return entries
+    }
+
+    /// The value of a property; nil for none.
+    public subscript<Property: HTTPDNSClient.RequestProperty>(property: Property.Type) -> Property.Value? {
+        get { own?.properties[ObjectIdentifier(property)]?.value as? Property.Value }
+        set {
+            changeOwn { own in
+                own.properties[ObjectIdentifier(property)] = newValue.map { value in
+                    StoredProperty(value: value, followsRedirects: property.followsRedirects)
+                }
+            }
+        }
+    }
+
+    /// Removes the properties that do not follow redirects.
+    mutating func removePropertiesOfHop() {
+        guard let own, own.properties.contains(where: { !$0.value.followsRedirects }) else { return }
+        changeOwn { own in own.properties = own.properties.filter(\.value.followsRedirects) }
+    }
+}
+
 extension HTTPDNSClient.Request {
     /// The options of one call: those of the client, which the call may change, and others that only a call has.
     @dynamicMemberLookup
@@ -391,5 +457,21 @@ extension HTTPDNSClient.Request {
         public static func < (left: HTTPDNSClient.Request.Priority, right: HTTPDNSClient.Request.Priority) -> Bool {
             left.rawValue < right.rawValue
         }
+    }
+}
+
+// Requests and responses hold passwords, tokens and cookies. Their printed, interpolated, dumped or reflected form
+// shows method, URL, status and field names, and nothing of a value or a body.
+extension HTTPDNSClient.Request: HTTPDNSRedacted {
+    /// The method, the URL without user information and query, and the names of the header fields.
+    public var description: String {
+        "\(method.rawValue) \(URLText.forErrors(url)), \(headerFields.namesText), \(body)"
+    }
+}
+
+extension HTTPFields {
+    /// The names of the fields, for texts without their values.
+    var namesText: String {
+        isEmpty ? "no fields" : "fields " + map(\.name.rawName).joined(separator: ", ")
     }
 }

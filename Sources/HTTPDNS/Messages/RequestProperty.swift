@@ -29,26 +29,6 @@ extension HTTPDNSClient.RequestProperty {
     public static var followsRedirects: Bool { true }
 }
 
-extension HTTPDNSClient.Request {
-    /// The value of a property; nil for none.
-    public subscript<Property: HTTPDNSClient.RequestProperty>(property: Property.Type) -> Property.Value? {
-        get { own?.properties[ObjectIdentifier(property)]?.value as? Property.Value }
-        set {
-            changeOwn { own in
-                own.properties[ObjectIdentifier(property)] = newValue.map { value in
-                    StoredProperty(value: value, followsRedirects: property.followsRedirects)
-                }
-            }
-        }
-    }
-
-    /// Removes the properties that do not follow redirects.
-    mutating func removePropertiesOfHop() {
-        guard let own, own.properties.contains(where: { !$0.value.followsRedirects }) else { return }
-        changeOwn { own in own.properties = own.properties.filter(\.value.followsRedirects) }
-    }
-}
-
 /// The value of a property, whose type is that of its key.
 struct StoredProperty: Sendable {
     let value: any Sendable

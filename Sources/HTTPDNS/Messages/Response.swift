@@ -3,6 +3,7 @@
 
 package import HTTPDNSCore
 internal import HTTPDNSCurl
+public import HTTPDNSPrimitives
 public import HTTPTypes
 
 extension HTTPDNSClient {
@@ -25,6 +26,8 @@ extension HTTPDNSClient {
         public var exchanges: [HTTPDNSClient.Exchange]
         /// The part that the response cache took; nil without a cache, and for a method that it does not store.
         public package(set) var cacheSource: HTTPDNSClient.CacheSource?
+        /// Whether the response cache made the response: another try would get the same one.
+        var isFromCache: Bool { cacheSource.map { $0 != .miss } ?? false }
         /// The network scope of the server that a stored response came from; nil for others.
         package var serverScope: HTTPDNSAddressPolicy.Scope?
         /// Whether the `Set-Cookie` fields are those of a stored response, which the cookie jar got when they arrived.
@@ -145,6 +148,16 @@ extension HTTPDNSClient.Response {
         /// The header fields.
         public var headerFields: HTTPFields { content.headerFields }
     }
+}
+
+extension HTTPDNSClient.Response: HTTPDNSRedacted {
+    /// The status, the version and the names of the header fields.
+    public var description: String { "\(status), \(version), \(headerFields.namesText)" }
+}
+
+extension HTTPDNSClient.Response.Collected: HTTPDNSRedacted {
+    /// The status, the version, the names of the header fields, and the length of the body.
+    public var description: String { "\(status), \(version), \(headerFields.namesText), \(body.count) bytes" }
 }
 
 extension HTTPDNSClient {

@@ -3,6 +3,7 @@
 
 public import HTTPDNSCore
 internal import HTTPDNSCurl
+public import HTTPDNSPrimitives
 public import HTTPTypes
 
 extension HTTPDNSClient.Configuration {
@@ -152,6 +153,20 @@ struct ClientFields {
         }
         try RequestCheck.check(fields)
         return fields
+    }
+}
+
+extension HTTPDNSClient.Configuration.DefaultHeaders: HTTPDNSRedacted {
+    /// The names of the header fields.
+    public var description: String {
+        ([fields.namesText] + byHost.map { "\($0.key): \($0.value)" }.sorted()).joined(separator: "; ")
+    }
+}
+
+extension HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders: HTTPDNSRedacted {
+    /// The names of the header fields.
+    public var description: String {
+        fields.namesText + without.map { ", without \($0.rawName)" }.sorted().joined()
     }
 }
 

@@ -3,7 +3,7 @@
 
 public import HTTPDNSCore
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+public import HTTPDNSPrimitives
 internal import HTTPTypes
 public import Logging
 internal import Synchronization
@@ -286,4 +286,9 @@ struct HopConstraints: Sendable {
     var freshAfter: MonotonicTime?
     /// The header fields that were dropped on earlier hops.
     var droppedFields: [HTTPField.Name] = []
+}
+
+extension HTTPDNSClient.InterceptionContext: HTTPDNSRedacted {
+    /// The numbers of the call and the hop.
+    public var description: String { "call \(callID), hop \(hop), depth \(depth)" }
 }

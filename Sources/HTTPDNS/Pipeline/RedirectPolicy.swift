@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSPrimitives
+public import HTTPDNSPrimitives
 public import HTTPTypes
 
 extension HTTPDNSClient {
@@ -167,4 +167,9 @@ extension HTTPDNSClient.RedirectPolicy {
             HTTPDNSClient.RedirectPolicy.Decision(kind: .change(request))
         }
     }
+}
+
+extension HTTPDNSClient.RedirectPolicy.Redirect: HTTPDNSRedacted {
+    /// The number and status of the redirect, and the requests before and after it.
+    public var description: String { "redirect \(number), \(response.status): \(request) -> \(next)" }
 }

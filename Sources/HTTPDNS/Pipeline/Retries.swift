@@ -8,11 +8,6 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-extension HTTPDNSClient.Response {
-    /// Whether the response cache made the response: another try would get the same one.
-    var isFromCache: Bool { cacheSource.map { $0 != .miss } ?? false }
-}
-
 extension Error {
     /// Whether a loop could not send a request for a reason of its own. It gets none for a while, and nothing was sent.
     var isForAnotherLoop: Bool {

@@ -152,3 +152,8 @@ extension HTTPDNSResolver.Resolution {
         }
     }
 }
+
+extension HTTPDNSRewriter.RewrittenRequest: HTTPDNSRedacted {
+    /// The URL without user information and query, and the source of its addresses.
+    public var description: String { "\(URLText.forErrors(originalURL)), addresses by \(source)" }
+}

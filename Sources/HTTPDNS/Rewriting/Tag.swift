@@ -3,7 +3,7 @@
 
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+public import HTTPDNSPrimitives
 
 extension HTTPDNSRewriter {
     /// The out-of-band mark of a rewritten hop. It is never sent and cannot be made outside the client: header fields,
@@ -74,4 +74,9 @@ final class TagIssuer: Sendable {
 
     /// Returns the kind of a provider: `doh`, `json`, or `provider` for kinds outside this library.
     func kind(ofProvider name: String) -> String { directory.kind(of: name) ?? "provider" }
+}
+
+extension HTTPDNSRewriter.Tag: HTTPDNSRedacted {
+    /// A constant text without the content of the tag.
+    public var description: String { "a tag" }
 }
