@@ -189,10 +189,3 @@ extension HTTPDNSClient.InterceptionContext {
         )
     }
 }
-
-extension HTTPDNSClient.Response {
-    /// Whether a server of an origin sent the response, or a stub in its place.
-    func isFrom(_ origin: HTTPDNSClient.Origin, _ context: HTTPDNSClient.InterceptionContext) -> Bool {
-        answeredURL(context).map { HTTPDNSClient.Origin($0) == origin } ?? false
-    }
-}

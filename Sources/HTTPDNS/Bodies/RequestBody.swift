@@ -32,19 +32,8 @@ extension HTTPDNSClient.Request {
 
         /// The number of bytes of a body that is in memory and not compressed; nil for any other.
         package var knownLength: Int? {
-            guard coding == nil else { return nil }
-            switch content {
-            case .none: return 0
-            case .bytes(let bytes): return bytes.count
-            case .stream: return nil
-            case .pieces(let parts):
-                var length = 0
-                for part in parts {
-                    guard case .bytes(let bytes) = part else { return nil }
-                    length += bytes.count
-                }
-                return length
-            }
+            if case .stream = content { return nil }
+            return coding == nil ? declaredLength.map { Int($0) } : nil
         }
 
         /// No body.

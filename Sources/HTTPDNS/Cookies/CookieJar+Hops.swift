@@ -45,14 +45,12 @@ extension HTTPDNSClient.CookieJar {
             field.withUnsafeBytesOfValue { _ = store($0, from: origin) }
         }
     }
-}
 
-extension HTTPDNSClient.Response {
-    /// Whether a response may have changed the cookies of the jar that a request gets: the same request may then get another
-    /// response. Servers use that to find out whether a client keeps cookies.
-    func changesCookies(of request: HTTPDNSClient.Request) -> Bool {
+    /// Whether a response may have changed the cookies that a request gets: the same request may then get another response. Servers
+    /// use that to find out whether a client keeps cookies.
+    func mayHaveChanged(by response: HTTPDNSClient.Response, for request: HTTPDNSClient.Request) -> Bool {
         request.own?.callOptions.usesCookies ?? true && !request.headerFields.contains(.cookie)
-            && headerFields.contains(.setCookie) && !hasStoredCookies
+            && response.headerFields.contains(.setCookie) && !response.hasStoredCookies
     }
 }
 

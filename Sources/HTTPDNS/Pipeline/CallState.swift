@@ -250,7 +250,7 @@ struct CallState {
     private mutating func isChallenged(_ response: inout HTTPDNSClient.Response, _ pipeline: Pipeline) throws -> Bool {
         guard var login else { return false }
         // A network interceptor may have sent the request to another origin, or made the response itself.
-        let isOwn = response.isFrom(login.target.origin, context)
+        let isOwn = response.answeredURL(context).map { HTTPDNSClient.Origin($0) == login.target.origin } ?? false
         login.exchanges += response.exchanges
         response.exchanges = login.exchanges
         login.requests += 1
@@ -385,7 +385,7 @@ struct CallState {
         let following = change?.request ?? redirected.request
         let target = change.map(\.target) ?? redirected.target
         let dropped = change == nil ? redirected.droppedFields : []
-        if pipeline.cookies != nil, response.changesCookies(of: following) { redirects?.forgetRequests() }
+        if pipeline.cookies?.mayHaveChanged(by: response, for: following) == true { redirects?.forgetRequests() }
         let hop = try redirects?.follow(redirected, to: target, following.method, isChanged: change != nil)
         redirects?.logFollowing(response, to: target, dropped, pipeline.logger)
         context.frame?.observed?.note(.redirected(response.status, to: following))

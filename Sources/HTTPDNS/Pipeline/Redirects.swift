@@ -30,11 +30,21 @@ struct RedirectRun {
         _ suffixes: PublicSuffixes?
     ) throws(HTTPDNSClientError) {
         self.policy = policy
-        base = try response.url(answering: request, context)
+        base = try RedirectRun.url(of: response, to: request, context)
         first = base
         trail = RedirectTrail(first: base, request.method)
         sites = suffixes.map { [base] in CookieSites(first: base, $0) }
         exchanges = response.exchanges
+    }
+
+    /// Returns the URL of a response: a network interceptor may have sent another request than it received.
+    private static func url(
+        of response: HTTPDNSClient.Response,
+        to request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) throws(HTTPDNSClientError) -> ParsedURL {
+        if let url = response.answeredURL(context) { return url }
+        return try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
     }
 
     /// The number of redirects followed.
@@ -47,7 +57,7 @@ struct RedirectRun {
         _ context: HTTPDNSClient.InterceptionContext
     ) throws(HTTPDNSClientError) {
         exchanges += response.exchanges
-        base = try response.url(answering: request, context)
+        base = try RedirectRun.url(of: response, to: request, context)
     }
 
     /// Forgets the requests so far, since each of them could get another response now. The limit still counts them.
@@ -98,17 +108,6 @@ struct RedirectRun {
         var response = response.at(base.description)
         response.exchanges = exchanges
         return response
-    }
-}
-
-extension HTTPDNSClient.Response {
-    /// Returns the URL of the response: a network interceptor may have sent another request than it received.
-    fileprivate func url(
-        answering request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
-    ) throws(HTTPDNSClientError) -> ParsedURL {
-        if let url = answeredURL(context) { return url }
-        return try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
     }
 }
 
