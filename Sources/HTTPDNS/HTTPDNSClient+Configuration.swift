@@ -279,11 +279,55 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClient.Configuration {
+    /// Returns the settings of a client that resolves all public names by one DNS-over-HTTPS service (RFC 8484).
+    ///
+    /// The service becomes the provider `doh` of a route for all names. Internal names, such as those in `internal` or
+    /// without a dot, stay with the system resolver.
+    /// - Parameters:
+    ///   - url: The service's URL, such as `https://dns.example/dns-query`.
+    ///   - bootstrap: The service's addresses, in the order to try. Required unless the URL has an address in place of a
+    ///     name: the name is never looked up.
+    ///   - fallback: The behavior when the service has no usable answer.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` for a URL or an address that cannot be used.
+    public static func doh(
+        _ url: String,
+        bootstrap: [String] = [],
+        fallback: HTTPDNSRoute.Fallback = .off
+    ) throws -> HTTPDNSClient.Configuration {
+        let addresses = try bootstrap.map { text in
+            guard let address = HTTPDNSAddress(text) else {
+                throw HTTPDNSClientError.configuration(
+                    "\"\(text.escaped(limit: 80))\" is not an address of \(url.escaped(limit: 200))",
+                    hint: "give IP addresses, such as 192.0.2.53 or 2001:db8::53"
+                )
+            }
+            return address
+        }
+        var configuration = HTTPDNSClient.Configuration()
+        do {
+            configuration.resolver.providers = [
+                try HTTPDNSDoHProvider(.init(name: "doh", url: url, bootstrap: addresses))
+            ]
+        } catch {
+            throw HTTPDNSClientError.configuration("\(error)", underlying: error)
+        }
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: fallback))]
+        return configuration
+    }
+}
+
+extension HTTPDNSClient.Configuration {
     /// The settings of the resolver, with the client's logger where it has none.
     package var resolverSettings: HTTPDNSResolver.Configuration {
         var settings = resolver
         settings.logger = settings.logger ?? logger
         return settings
+    }
+
+    /// Returns the trust settings for a host: those of ``trustByHost``, or ``trust``.
+    /// - Parameter name: The name in the certificate, in lower case.
+    package func trust(forHost name: String) -> HTTPDNSTrust {
+        HostTable(trustByHost)[ParsedURL.Host.name(name)] ?? trust
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.

@@ -3,7 +3,7 @@
 
 public import HTTPDNSCore
 internal import HTTPDNSCurl
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
     /// Returns the status of the client now, with reasons, cached answers and limits.
@@ -260,5 +260,77 @@ extension HTTPDNSClient.Status.Reload {
         } else {
             return nil
         }
+    }
+}
+
+/// The rule of the order in which the addresses of a request are tried.
+package enum AddressOrderRule: String, Hashable, Sendable {
+    case given, adaptive, fastest, random
+    case roundRobin = "round-robin"
+    /// A random order by the weights of a mapping.
+    case weights
+
+    /// Whether each request draws an order of its own.
+    package var isRandom: Bool { self == .random || self == .weights }
+
+    fileprivate init(_ order: EndpointOrder, of resolution: HTTPDNSResolver.Resolution) {
+        let isWeighted = resolution.source == .mapping || resolution.source == .lastResort
+        switch order {
+        case .given, .adaptive:
+            if isWeighted, resolution.mapping?.targets.areWeighted == true {
+                self = .weights
+            } else {
+                self = order == .given ? .given : .adaptive
+            }
+        case .roundRobin: self = .roundRobin
+        case .random: self = .random
+        case .fastest: self = .fastest
+        }
+    }
+}
+
+extension HTTPDNSClient {
+    /// Returns the rule of the order of a request's addresses.
+    package func addressOrderRule(of rewritten: HTTPDNSRewriter.RewrittenRequest) -> AddressOrderRule {
+        AddressOrderRule(pipeline.order.order(of: rewritten.resolution), of: rewritten.resolution)
+    }
+
+    /// Returns a rewritten request with its addresses in the order in which the client's first request tries them, and changes
+    /// nothing. A random order is not drawn: its addresses stay as they are.
+    /// - Throws: ``HTTPDNSClientError``.
+    package func inOrderOfFirstRequest(
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
+        options: HTTPDNSClient.Request.Options
+    ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
+        let request = HTTPDNSClient.Request(url: rewritten.originalURL, options: options)
+        var usable = rewritten.addresses
+        if rewritten.content.resolution.limitsVersions {
+            usable = try rewritten.usable(usable, offering: options.shared.versions).endpoints
+        }
+        let isDirect = try pipeline.egress.choice(of: request, for: rewritten.content.url).proxy == nil
+        let endpoints = pipeline.order.order(of: rewritten.content.resolution).inFirstRequest(
+            usable,
+            to: rewritten.content.sent,
+            connectsToEndpoints: isDirect
+        )
+        return replacingAddresses(of: rewritten, with: endpoints)
+    }
+
+    /// Returns a rewritten request with other addresses, or another order of them.
+    package func replacingAddresses(
+        of rewritten: HTTPDNSRewriter.RewrittenRequest,
+        with endpoints: [HTTPDNSEndpoint]
+    ) -> HTTPDNSRewriter.RewrittenRequest {
+        let content = rewritten.content
+        guard endpoints != rewritten.addresses else { return rewritten }
+        var resolution = rewritten.resolution
+        resolution.endpoints = endpoints
+        var options = HTTPDNSClient.Request.Options()
+        options.addresses = content.addresses
+        options.families = content.families
+        options.hostHeader = content.hostHeader
+        options.shared.reachableNetworks = content.reachableNetworks
+        let request = HTTPDNSClient.Request(url: content.originalText, options: options)
+        return rewriter.replacing(resolution, in: rewritten, for: request)
     }
 }

@@ -3,29 +3,7 @@
 
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
-public import Logging
-
-extension HTTPDNSClient {
-    /// Logs one line at info level for each call that begins from now on, when it ends.
-    ///
-    /// ```swift
-    /// client.logCalls(to: Logger(label: "calls"))
-    /// ```
-    ///
-    /// The message is `call ended`, and the facts are metadata. Keys that do not begin with `httpdns.` are attributes of
-    /// OpenTelemetry's semantic conventions. The facts of a request are those of the last hop. A line has no header field and
-    /// no body, and a URL in it has no user information, query and fragment.
-    ///
-    /// The logger is called in the task that ends the call, see ``HTTPDNSObserver/callEnded(_:)``. With a higher log level nothing is logged.
-    /// - Returns: The handle that stops the log.
-    @discardableResult
-    public func logCalls(to logger: Logger) -> Observation {
-        recordCalls { call in
-            guard logger.logLevel <= .info else { return }
-            logger.info("call ended", metadata: call.metadata)
-        }
-    }
-}
+internal import Logging
 
 extension HTTPDNSClient.CallRecord {
     /// The facts of the call by the names of the conventions.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+public import Logging
+
 /// An observer of the calls of clients. **Not yet stable**: a minor version may change this protocol.
 ///
 /// Every member has a default, so that an observer has only those that it uses. It never changes the outcome of a call.
@@ -99,6 +101,29 @@ extension HTTPDNSClient {
     public func recordCalls(_ record: @escaping @Sendable (HTTPDNSClient.CallRecord) -> Void) -> Observation {
         addObserver(CallRecorder(record: record))
     }
+
+    /// Logs one line at info level for each call that begins from now on, when it ends.
+    ///
+    /// ```swift
+    /// client.logCalls(to: Logger(label: "calls"))
+    /// ```
+    ///
+    /// The message is `call ended`, and the facts are metadata. Keys that do not begin with `httpdns.` are attributes of
+    /// OpenTelemetry's semantic conventions. The facts of a request are those of the last hop. A line has no header field and
+    /// no body, and a URL in it has no user information, query and fragment.
+    ///
+    /// The logger is called in the task that ends the call, see ``HTTPDNSObserver/callEnded(_:)``. With a higher log level nothing is logged.
+    /// - Returns: The handle that stops the log.
+    @discardableResult
+    public func logCalls(to logger: Logger) -> Observation {
+        recordCalls { call in
+            guard logger.logLevel <= .info else { return }
+            logger.info("call ended", metadata: call.metadata)
+        }
+    }
+
+    /// The events of the client's calls from now on.
+    public var requestEvents: RequestEvents { RequestEvents(pipeline.observers) }
 
     /// The records that observers of the client have lost from their start to their end, by the place that did not take
     /// them.

@@ -62,7 +62,4 @@ extension HTTPDNSClient {
             }
         }
     }
-
-    /// The events of the client's calls from now on.
-    public var requestEvents: RequestEvents { RequestEvents(pipeline.observers) }
 }

@@ -13,7 +13,7 @@ internal import Synchronization
 /// Once per call, outermost step first:
 ///
 /// 1. The call: its time limits, its count, its errors (`Pipeline+Call.swift`).
-/// 2. Application interceptors (`Pipeline+Interceptors.swift`).
+/// 2. Application interceptors (``apply(_:_:_:)``).
 /// 3. Merging of identical reads in flight (`Pipeline+Merging.swift`).
 /// 4. Redirects, authentication and retries: ``CallState`` decides which request is sent next.
 ///
