@@ -188,39 +188,7 @@ extension HTTPDNSTrafficMonitor {
     }
 }
 
-extension HTTPDNSTrafficMonitor.Hop {
-    /// Reads a hop. A Boolean that is missing is false: files of earlier versions lack some of them.
-    public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        func isSet(_ key: CodingKeys) throws -> Bool { try members.decodeIfPresent(Bool.self, forKey: key) ?? false }
-        self.init(
-            number: try members.decode(Int.self, forKey: .number),
-            offset: try members.decode(Duration.self, forKey: .offset),
-            duration: try members.decodeIfPresent(Duration.self, forKey: .duration),
-            method: try members.decode(String.self, forKey: .method),
-            url: try members.decode(String.self, forKey: .url),
-            route: try members.decode(String.self, forKey: .route),
-            requestFields: try members.decode(HTTPFields.self, forKey: .requestFields),
-            requestBody: try members.decodeIfPresent(HTTPDNSTrafficMonitor.Body.self, forKey: .requestBody),
-            isAnsweredInProcess: try isSet(.isAnsweredInProcess),
-            cacheSource: try members.decodeIfPresent(String.self, forKey: .cacheSource),
-            isMerged: try isSet(.isMerged),
-            status: try members.decodeIfPresent(Int.self, forKey: .status),
-            reason: try members.decode(String.self, forKey: .reason),
-            responseFields: try members.decode(HTTPFields.self, forKey: .responseFields),
-            version: try members.decodeIfPresent(String.self, forKey: .version),
-            tls: try members.decodeIfPresent(HTTPDNSTrafficMonitor.TLSParameters.self, forKey: .tls),
-            addresses: try members.decode(HTTPDNSTrafficMonitor.AddressChoice.self, forKey: .addresses),
-            reusedConnection: try isSet(.reusedConnection),
-            isHedged: try isSet(.isHedged),
-            phases: try members.decode(HTTPDNSTrafficMonitor.Phases.self, forKey: .phases),
-            bytes: try members.decode(HTTPDNSTrafficMonitor.Bytes.self, forKey: .bytes),
-            failure: try members.decodeIfPresent(HTTPDNSTrafficMonitor.Failure.self, forKey: .failure)
-        )
-    }
-}
-
-// The conformances above use these for their durations.
+// The conformances above use these.
 
 extension KeyedEncodingContainer {
     mutating func encode(_ value: Duration, forKey key: Key) throws { try encode(value.inMilliseconds, forKey: key) }
@@ -231,6 +199,11 @@ extension KeyedEncodingContainer {
 }
 
 extension KeyedDecodingContainer {
+    /// Reads a Boolean. A missing one is false: files of earlier versions lack some of a hop.
+    fileprivate func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+        try decodeIfPresent(type, forKey: key) ?? false
+    }
+
     func decode(_ type: Duration.Type, forKey key: Key) throws -> Duration {
         .init(milliseconds: try decode(Double.self, forKey: key))
     }
