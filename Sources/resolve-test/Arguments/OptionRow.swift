@@ -3,6 +3,7 @@
 
 #if CommandLine
 internal import ArgumentParser
+internal import HTTPDNSPrimitives
 
 /// An option is declared in one row: its names, the name of its value, its sentence in the help, and the property that it sets.
 /// Everything else about options comes from these rows: ``OptionNames``.
@@ -14,7 +15,7 @@ extension Option {
         _ sentence: String,
         completion: CompletionKind? = nil
     ) where Value == T? {
-        self.init(name: .names(names), help: ArgumentHelp(sentence, valueName: value), completion: completion)
+        self.init(name: .valued(names), help: ArgumentHelp(sentence, valueName: value), completion: completion)
     }
 
     /// Creates an option of curl, which may be left out. Its value may begin with `-`.
@@ -25,65 +26,97 @@ extension Option {
         completion: CompletionKind? = nil
     ) where Value == T? {
         let help = ArgumentHelp(sentence, valueName: value)
-        self.init(name: .names(names), parsing: .unconditional, help: help, completion: completion)
+        self.init(name: .valued(names), parsing: .unconditional, help: help, completion: completion)
     }
 
     /// Creates an option with a default.
     init(wrappedValue: Value, _ names: String, _ value: String, _ sentence: String)
     where Value: ExpressibleByArgument {
-        self.init(wrappedValue: wrappedValue, name: .names(names), help: ArgumentHelp(sentence, valueName: value))
+        self.init(wrappedValue: wrappedValue, name: .valued(names), help: ArgumentHelp(sentence, valueName: value))
     }
 
     /// Creates an option that may be repeated.
     init<T: ExpressibleByArgument>(wrappedValue: [T], _ names: String, _ value: String, _ sentence: String)
     where Value == [T] {
-        self.init(wrappedValue: wrappedValue, name: .names(names), help: ArgumentHelp(sentence, valueName: value))
+        self.init(wrappedValue: wrappedValue, name: .valued(names), help: ArgumentHelp(sentence, valueName: value))
     }
 
     /// Creates an option of curl that may be repeated. Its values may begin with `-`.
     init<T: ExpressibleByArgument>(wrappedValue: [T], curl names: String, _ value: String, _ sentence: String)
     where Value == [T] {
         let help = ArgumentHelp(sentence, valueName: value)
-        self.init(wrappedValue: wrappedValue, name: .names(names), parsing: .unconditionalSingleValue, help: help)
+        self.init(wrappedValue: wrappedValue, name: .valued(names), parsing: .unconditionalSingleValue, help: help)
     }
 }
 
 extension Flag where Value == Bool {
     /// Creates an option without a value.
     init(wrappedValue: Bool, _ names: String, _ sentence: ArgumentHelp) {
-        self.init(wrappedValue: wrappedValue, name: .names(names), help: sentence)
+        let isListed = sentence.visibility == .default
+        self.init(wrappedValue: wrappedValue, name: .flags(names, isListed: isListed), help: sentence)
     }
 }
 
 extension NameSpecification {
-    /// Returns the names of a text such as `-o --output`.
-    fileprivate static func names(_ text: String) -> NameSpecification {
-        NameSpecification(
-            text.split(separator: " ").map { name in
-                name.hasPrefix("--")
-                    ? .customLong(String(name.dropFirst(2))) : .customShort(Character(String(name.dropFirst())))
-            }
-        )
+    /// Returns the names of a text such as `-o --output`, of an option with a value.
+    fileprivate static func valued(_ text: String) -> NameSpecification {
+        OptionNames.reading?.insert(text, isFlag: false)
+        return NameSpecification(elements(text))
+    }
+
+    fileprivate static func flags(_ text: String, isListed: Bool) -> NameSpecification {
+        if isListed { OptionNames.reading?.insert(text, isFlag: true) }
+        return NameSpecification(elements(text))
+    }
+
+    private static func elements(_ text: String) -> [Element] {
+        text.split(separator: " ").map { name in
+            name.hasPrefix("--")
+                ? .customLong(String(name.dropFirst(2))) : .customShort(Character(String(name.dropFirst())))
+        }
     }
 }
 
-/// The names of a command's options, as its help lists them.
+/// The names of a command's options that its help lists.
+///
+/// They are read from the rows while the command is made. Its help has them too, and takes ten times as long.
 struct OptionNames {
+    fileprivate final class Reading: Sendable {
+        private let names = Lock(OptionNames(flags: ["-h", "--help", "--version"], valued: []))
+        var result: OptionNames { names.withLock(\.self) }
+
+        func insert(_ text: String, isFlag: Bool) {
+            let words = text.split(separator: " ").map(String.init)
+            names.withLock { isFlag ? $0.flags.formUnion(words) : $0.valued.formUnion(words) }
+        }
+
+        /// Makes a value of the type, and of each group of options in it.
+        func read(_ type: any ParsableArguments.Type) {
+            for child in Mirror(reflecting: type.init()).children {
+                if let group = child.value as? any RowGroup { read(group.type) }
+            }
+        }
+    }
+
+    @TaskLocal fileprivate static var reading: Reading?
+
     private(set) var flags: Set<String> = []
     private(set) var valued: Set<String> = []
 
+    private init(flags: Set<String>, valued: Set<String>) {
+        self.flags = flags
+        self.valued = valued
+    }
+
     init(of command: String) {
+        self.init(flags: [], valued: [])
         let all = RootCommand.configuration.subcommands
         guard let type = all.first(where: { $0.configuration.commandName == command }) else { return }
-        let help = RootCommand.helpMessage(for: type, columns: 1000)
-        for line in help.split(separator: "\n") where line.hasPrefix("  -") {
-            let declared = line.dropFirst(2).split(separator: "  ", maxSplits: 1).first ?? ""
-            let parts = declared.split(separator: ", ").filter { $0.hasPrefix("-") }
-            let names = parts.map { String($0.prefix { $0 != " " }) }
-            if declared.contains("<") { valued.formUnion(names) } else { flags.formUnion(names) }
-        }
-        // The help does not list the option of dig that is refused.
-        if command == ResolveCommand.name { valued.insert("-x") }
+        let reading = Reading()
+        Self.$reading.withValue(reading) { reading.read(type) }
+        self = reading.result
+        // The two options of dig are no rows: the value of one may be joined, the other is refused, and the help omits it.
+        if command == ResolveCommand.name { valued.formUnion(["-t", "-x"]) }
     }
 
     func contains(_ name: String) -> Bool { flags.contains(name) || valued.contains(name) }
@@ -99,6 +132,14 @@ struct OptionNames {
         }
         return nil
     }
+}
+
+private protocol RowGroup {
+    var type: any ParsableArguments.Type { get }
+}
+
+extension OptionGroup: RowGroup {
+    var type: any ParsableArguments.Type { Value.self }
 }
 
 /// The error for an option that the command does not have.

@@ -21,8 +21,7 @@ struct ExportCommand: Subcommand {
         help: ArgumentHelp("Configuration file; the same as --config FILE.", valueName: "FILE"),
         completion: .file()
     ) var file: String?
-    @Option(help: ArgumentHelp("Output format; hosts if left out, json with --json.", valueName: "FORMAT"))
-    var format: ExportFormat?
+    @Option("--format", "FORMAT", "Output format; hosts if left out, json with --json.") var format: ExportFormat?
 
     @OptionGroup var mappings: MappingOptions
     @OptionGroup var output: OutputOptions
