@@ -7,8 +7,10 @@ SHELL := /bin/bash
 SWIFT_FOLDERS = $(wildcard Package.swift Sources Tests Simulation demo Examples Benchmarks Fuzz)
 SHELL_SCRIPTS = $(shell grep -rlE '^#!.*bash' Scripts .ci) $(wildcard Scripts/servers/*.sh)
 
-# One heading per step, in bold on a terminal.
-step = @if [ -t 1 ]; then printf '\033[1m== %s\033[0m\n' '$(1)'; else echo '== $(1)'; fi
+# One heading per step, in bold on a terminal, with the time since the first.
+STARTED ?= $(shell date +%s)
+export STARTED := $(STARTED)
+step = @[ ! -t 1 ] || printf '\033[1m'; printf '== %s (after %d s)\n' '$(1)' $$(($$(date +%s) - $(STARTED))); [ ! -t 1 ] || printf '\033[0m'
 
 .PHONY: help
 help: ## This list
@@ -49,6 +51,7 @@ BUILD = swift build
 # build there compiles this package again, which costs only those who go on working in the same folder.
 NESTED_BUILD ?= .build/nested
 export NESTED_BUILD
+BARE = $(BUILD) -c release --traits CommandLine --scratch-path $(NESTED_BUILD)
 
 .PHONY: test
 test: dependencies lint scripts ## Everything that CI runs: format, scripts, all tests against real servers, nested packages
@@ -67,6 +70,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	$(call step,documentation comments and public symbols)
 	@Scripts/check-api
 	@$(MAKE) --no-print-directory nested operations simulate bare
+	$(call step,done)
 
 .PHONY: test-fast
 test-fast: build-dependencies ## The tests of the modules without servers and without real time, for the minute after a change
@@ -107,20 +111,20 @@ scripts: ## Check the shell scripts' syntax, and that the planted faults fit the
 	@for script in $(SHELL_SCRIPTS); do bash -n $$script || exit 1; done
 	@for patch in Simulation/Faults/*.patch; do git apply --check $$patch || exit 1; done
 
-# A release build of the client without traits, which `make simulate` shares.
+# A release build without other traits, which `make simulate` and `make bare` share.
 .PHONY: operations
 operations: build-dependencies ## Count the reference-count operations and allocations of a GET, and compare them with the table
 	$(call step,operations of a request)
 	@Scripts/count-operations
 
-# What takes the place of traits that are off.
+# What takes the place of traits that are off. The release build is that of `make operations` and `make simulate`.
 .PHONY: bare
 bare: build-dependencies ## Build resolve-test and the metrics with no other package trait, and look at the program
 	$(call step,no traits)
 	[ $(NESTED_BUILD) = .build ] || $(BUILD) --build-tests $(TRAITS)
-	$(BUILD) --traits CommandLine --scratch-path $(NESTED_BUILD) --product resolve-test
-	$(BUILD) --traits CommandLine --scratch-path $(NESTED_BUILD) --target HTTPDNSMetrics
-	HTTPDNS_BARE=$(CURDIR)/$(NESTED_BUILD)/debug swift test $(TRAITS) --skip-build --filter BareProgramTests
+	$(BARE) --product resolve-test
+	$(BARE) --target HTTPDNSMetrics
+	HTTPDNS_BARE=$(CURDIR)/$(NESTED_BUILD)/release swift test $(TRAITS) --skip-build --filter BareProgramTests
 
 .PHONY: endurance
 endurance: dependencies ## The tests in real time, for minutes in place of seconds, and those that measure it (a quiet machine)
@@ -187,7 +191,7 @@ simulate: build-dependencies ## Play worlds of hostile servers with the real cli
 ifdef FAULTS
 	@Scripts/find-faults
 else
-	$(BUILD) -c release --disable-default-traits --scratch-path $(NESTED_BUILD) --product httpdns-simulate
+	$(BARE) --product httpdns-simulate
 ifneq ($(SIMULATE),)
 	$(SIMULATOR) $(SIMULATE)
 else
