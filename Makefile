@@ -89,6 +89,7 @@ libcurl8: ## The built tests of what depends on the version of libcurl, with lib
 lint: ## Check the format, the words, the license headers, the measures of the code, the paths and links of the documentation, and the page of workarounds
 	$(call step,format)
 	swift format lint --strict --parallel --recursive $(SWIFT_FOLDERS)
+	@! grep -rnE '^ *@Suite(\("[^"]*"\))?$$' Tests --include=*.swift || { echo '@Suite without a trait: CONTRIBUTING.md, Tests'; exit 1; }
 	$(call step,words)
 	@Scripts/check-words --self-test
 	@Scripts/check-words

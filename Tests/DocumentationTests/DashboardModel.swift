@@ -127,7 +127,6 @@ enum DashboardModel {
     )
 }
 
-@Suite("The dashboard as Grafana reads it")
 struct DashboardModelTests {
     private static func dashboard() throws -> Any {
         try JSONSerialization.jsonObject(with: Data(try Document("Docs/Grafana/httpdns.json").text.utf8))

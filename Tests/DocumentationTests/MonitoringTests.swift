@@ -8,7 +8,6 @@ import Testing
 import Yams
 
 /// Keeps dashboard and alert rules true: every metric and dimension in them is one that the library exports.
-@Suite("Dashboard and alert rules")
 struct MonitoringTests {
     private static let rulesPath = "Docs/Prometheus/httpdns.rules.yaml"
     private static let dashboardPath = "Docs/Grafana/httpdns.json"

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("The libcurl in use")
 struct CurlLibraryTests {
     private static let expected = getenv("HTTPDNS_TEST_LIBCURL").map { String(cString: $0) }
 
@@ -31,7 +30,6 @@ struct CurlLibraryTests {
     }
 }
 
-@Suite("TLS libraries")
 struct TLSBackendTests {
     @Test(
         "The TLS library in use is the one that is not in parentheses",

@@ -128,7 +128,7 @@ struct FoundationRequestTests {
 }
 
 /// Requests of Foundation over the wire, beside those of `URLSession`.
-@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct FoundationOverTheWireTests {
     /// What nginx got, and what came back.
     private struct Result: Equatable {

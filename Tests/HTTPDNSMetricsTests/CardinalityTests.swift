@@ -8,7 +8,6 @@ import HTTPDNSTesting
 import MetricsTestKit
 import Testing
 
-@Suite("Cardinality of the series")
 struct CardinalityTests {
     /// Nor an address.
     @Test("Series do not grow with the number of hosts, and none has a host in it")

@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 
 /// Compares with the list that `Scripts/otel-names` has extracted from a package of PyPI.
-@Suite("Names of OpenTelemetry's semantic conventions")
 struct ConventionTests {
     private struct Conventions: Decodable {
         struct Metric: Decodable {

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSMetrics
 
-@Suite("Hosts in series of requests", .timeLimit(.minutes(10)))
 struct HostLabelTests {
     private static let duration = "http.client.request.duration"
 

@@ -13,8 +13,7 @@ import Yams
 
 @Suite(
     "Prometheus beside the example's endpoint",
-    .enabled(if: ServerRig.isAvailable([.nginx, .prometheus])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .prometheus]))
 )
 struct PrometheusTests {
     private static let rules = Repository.path("Docs/Prometheus/httpdns.rules.yaml")

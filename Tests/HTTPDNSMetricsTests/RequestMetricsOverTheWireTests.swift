@@ -8,8 +8,7 @@ import Testing
 
 @Suite(
     "Metrics of requests beside nginx's log",
-    .enabled(if: ServerRig.isAvailable([.nginx])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx]))
 )
 struct RequestMetricsOverTheWireTests {
     @Test("The counts and bytes of 500 requests are those of nginx's log")

@@ -12,7 +12,6 @@ import Testing
 @testable import HTTPDNS
 @testable import HTTPDNSMetrics
 
-@Suite("Metrics of requests", .timeLimit(.minutes(10)))
 struct RequestMetricsTests {
     private static let duration = "http.client.request.duration"
 

@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNSMetrics
 
-@Suite("Metrics of several clients", .timeLimit(.minutes(10)))
 struct SeveralClientsTests {
     private static let duration = "http.client.connection.duration"
 

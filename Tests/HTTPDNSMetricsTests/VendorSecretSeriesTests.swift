@@ -9,7 +9,6 @@ import MetricsTestKit
 import ServerRig
 import Testing
 
-@Suite("Series of a vendor's provider", .timeLimit(.minutes(10)))
 struct VendorSecretSeriesTests {
     @Test("Answered queries leave neither a token nor an account number in a series")
     func series() async throws {

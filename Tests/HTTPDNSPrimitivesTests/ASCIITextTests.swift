@@ -4,7 +4,6 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Texts of ASCII")
 struct ASCIITextTests {
     @Test(
         "A number consists of digits alone",

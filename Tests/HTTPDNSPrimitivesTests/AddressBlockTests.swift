@@ -4,7 +4,6 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Blocks of addresses")
 struct AddressBlockTests {
     @Test(
         "CIDR notation is read and written",

@@ -10,7 +10,6 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite("Base64")
 struct Base64Tests {
     @Test(
         "Base64 follows the vectors of RFC 4648 section 10",

@@ -4,7 +4,6 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Byte counts")
 struct ByteCountTests {
     @Test(
         "Units are powers of 1,024, and out-of-range numbers are clamped",

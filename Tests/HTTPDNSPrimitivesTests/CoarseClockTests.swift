@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSPrimitives
 
-@Suite("Coarse clock")
 struct CoarseClockTests {
     @Test("The time asleep is added, measured once a tick, and never shrinks")
     func addsTimeAsleep() {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSPrimitives
 
-@Suite("DetachedThread")
 struct DetachedThreadTests {
     @Test("The thread leaves all signals to the application but those for its own faults")
     func signals() async throws {

@@ -4,7 +4,6 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Untrusted text")
 struct DisplayTextTests {
     @Test(
         "Characters that could change a line or its meaning are escaped",

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSPrimitives
 
-@Suite("Text of addresses")
 struct IPAddressTextTests {
     @Test(
         "IPv6 is written as RFC 5952 says, whatever it was read from",

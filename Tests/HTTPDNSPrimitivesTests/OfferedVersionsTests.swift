@@ -5,7 +5,6 @@ import HTTPDNSPrimitives
 import Testing
 
 /// RFC 9460 section 7.1.
-@Suite("Versions that HTTPS records offer")
 struct OfferedVersionsTests {
     @Test(
         "A connection offers what both the record and the request allow",

@@ -4,7 +4,6 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("The hash SHA-256")
 struct SHA256HashTests {
     /// The examples of FIPS 180-4 and lengths around a block.
     @Test(

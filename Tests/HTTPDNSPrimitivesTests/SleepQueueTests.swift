@@ -4,7 +4,6 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Sleeping on the system's clock", .timeLimit(.minutes(10)))
 struct SleepQueueTests {
     private let clock = SystemTimeSource()
 

@@ -4,7 +4,6 @@
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("Calendar time")
 struct WallClockTests {
     @Test("An injected clock is read each time")
     func injected() {

@@ -10,7 +10,6 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
-@Suite("ServiceLifecycle: service")
 struct HTTPDNSServiceTests {
     /// One request that its server has, and answers when the gate opens.
     private struct Waiting {

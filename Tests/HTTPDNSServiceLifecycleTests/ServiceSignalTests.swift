@@ -10,7 +10,6 @@ import ServerRig
 import Testing
 
 /// Signals to a process of their own: httpdns-service-probe.
-@Suite("ServiceLifecycle: signals", .timeLimit(.minutes(10)))
 struct ServiceSignalTests {
     private let folder: TemporaryFolder
     private var file: String { folder.path("httpdns.yaml") }

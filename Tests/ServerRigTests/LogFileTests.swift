@@ -5,7 +5,6 @@ import Testing
 
 @testable import ServerRig
 
-@Suite("A log that is being written")
 struct LogFileTests {
     @Test("Whole lines are read, and after a mark those that began after it")
     func marks() throws {

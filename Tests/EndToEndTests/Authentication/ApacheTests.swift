@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Row 62 of the acceptance list: Basic and Digest (MD5) at Apache.
-@Suite("Credentials at Apache", .enabled(if: ServerRig.isAvailable([.apache])), .timeLimit(.minutes(10)))
+@Suite("Credentials at Apache", .enabled(if: ServerRig.isAvailable([.apache])))
 struct ApacheTests {
     private func settings(_ apache: ApacheServer, _ credential: HTTPDNSClient.Credential) throws
         -> HTTPDNSClient.Configuration

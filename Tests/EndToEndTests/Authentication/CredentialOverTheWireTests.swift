@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// Credentials as the servers receive them.
-@Suite("Credentials over the wire", .timeLimit(.minutes(10)))
 struct CredentialOverTheWireTests {
     /// The body of the 401 never ends: its connection is free only when the client closes it.
     @Test("The closure of a token can use the client whose only connection had the 401")

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Row 73 of the acceptance list: the protocol in nginx's log is the one that was asked for.
-@Suite("Chosen versions, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Chosen versions, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct ChosenVersionTests {
     @Test(
         "The access log has the HTTP version that was chosen",

@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// Row 68 of the acceptance list, on the way up: what nginx stored is, by gzip's own tool, the source.
-@Suite("Compressed bodies, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Compressed bodies, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct CompressedBodyTests {
     private func settings(_ rig: ServerRig) throws -> HTTPDNSClient.Configuration {
         try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])

@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// Downloads over the wire: whole or not at all. Rows 66 and 67 of the acceptance list.
-@Suite("Downloads", .timeLimit(.minutes(10)))
 struct DownloadTests {
     private func settings(_ address: String = "127.0.0.1") throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()

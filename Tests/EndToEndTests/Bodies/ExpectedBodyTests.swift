@@ -6,7 +6,6 @@ import ServerRig
 import Testing
 
 /// Bodies that wait for the server, and bodies that are sent again. `make test` runs it apart from other suites.
-@Suite("Expected bodies", .timeLimit(.minutes(10)))
 struct ExpectedBodyTests {
     private func settings() throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()

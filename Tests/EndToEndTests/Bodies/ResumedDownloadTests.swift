@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// Downloads that continue an earlier one.
-@Suite("Resumed downloads", .timeLimit(.minutes(10)))
 struct ResumedDownloadTests {
     /// The half of a body over a cut connection, then the rest.
     private static let size = 2 << 20

@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// Row 64 of the acceptance list: SHA-256 of what nginx stored is that of the source. And row 67, on the way up.
-@Suite("Sent bodies, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Sent bodies, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct SentBodyTests {
     private static let long = ServerRig.hasTime
     /// 5 GB is for `make endurance`: nginx writes all of it.

@@ -9,8 +9,7 @@ import Testing
 @Suite(
     "Stalled request bodies",
     .enabled(if: ServerRig.isAvailable([.nginx])),
-    .serialized,
-    .timeLimit(.minutes(10))
+    .serialized
 )
 struct StalledBodyTests {
     /// Where a source stops.

@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// nginx sends the beginning of a coded body as a whole body, so that only the decoder can notice.
-@Suite("Truncated bodies, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Truncated bodies, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct TruncatedBodyTests {
     @Test(
         "A coded body is whole or an error, over both versions of HTTP",

@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// Rows 21, 114, 115 and 128 of the acceptance list, through the client: addresses that are dead, and what they cost.
-@Suite("Dead addresses", .timeLimit(.minutes(10)))
 struct DeadAddressTests {
     /// The default delay after which the next address is tried, up to the connect limit.
     private static let delay = Duration.milliseconds(250)..<Duration.seconds(60)
@@ -293,7 +292,7 @@ struct DeadAddressTests {
 }
 
 /// Connections that are made before a request, through the client.
-@Suite("Preconnecting", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Preconnecting", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct PreconnectingTests {
     /// The origin has seen one request.
     @Test("The first request after a preconnect uses its connection, TLS included")

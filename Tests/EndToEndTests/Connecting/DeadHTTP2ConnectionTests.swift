@@ -8,7 +8,7 @@ import Testing
 
 /// Rows 115 and 128 over HTTP/2, where all requests share the connection that dies: nginx behind a relay, and nginx without
 /// one as the next address. What nginx has logged is the count of what arrived.
-@Suite("Dead HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Dead HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct DeadHTTP2ConnectionTests {
     private struct Way {
         let rig: ServerRig
@@ -265,8 +265,7 @@ struct DeadHTTP2ConnectionTests {
 /// HTTP/2 streams that a server did not process, and those that it may have processed.
 @Suite(
     "Refused HTTP/2 streams, sent again",
-    .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .openssl]))
 )
 struct RefusedStreamRetryTests {
     /// A POST that may have arrived is not.

@@ -6,7 +6,6 @@ import ServerRig
 import Testing
 
 /// Row 23 of the acceptance list: both families.
-@Suite("Families", .timeLimit(.minutes(10)))
 struct FamilyTests {
     /// Row 23 of the acceptance list. The first address is `::1`.
     @Test(

@@ -6,7 +6,6 @@ import ServerRig
 import Testing
 
 /// Requests to a server that starts late. `make test` runs it apart from other suites.
-@Suite("Waiting for the network", .timeLimit(.minutes(10)))
 struct NetworkWaitTests {
     private func settings() throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()

@@ -10,8 +10,7 @@ import Testing
     "Rotating answers",
     .serialized,
     .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
-    .enabled(if: ServerRig.isAvailable([.nginx])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx]))
 )
 struct RotatingAnswerTests {
     /// Another one of three of the origins' addresses each time, for a second.

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Addresses that can be connected to, and do not prove the name.
-@Suite("Unproved addresses", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Unproved addresses", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct UnprovedAddressTests {
     /// A reset in the handshake, a wrong certificate, good: the good one serves a POST, and the others are in the
     /// exchange.

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// The rules of RFC 6265bis, by the bytes that a real server sends and gets. All names are on one address.
-@Suite("Cookies against nginx", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Cookies against nginx", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct CookieTableTests {
     @Test("A cookie of nginx comes back as RFC 6265bis demands", arguments: CookieCase.all)
     func table(example: CookieCase) async throws {

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Row 31 of the acceptance list, and cookies beside redirects, versions and restarts, against nginx.
-@Suite("Cookies over the wire", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Cookies over the wire", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct CookiesOverTheWireTests {
     private func settings(
         _ rig: ServerRig,

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// A provider whose answers stop, are changed, or never were answers: through the whole client and through the program.
-@Suite("A broken provider", .serialized, .timeLimit(.minutes(10)))
+@Suite("A broken provider", .serialized)
 struct BrokenProviderTests {
     private static let host = "cut.broken.test"
     private static let reply = DNSReply(host: host, address: [127, 0, 0, 2])

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// URLs and requests that mean to reach somewhere else than they say: through the client and through the program.
-@Suite("Hostile URLs and requests", .serialized, .timeLimit(.minutes(10)))
+@Suite("Hostile URLs and requests", .serialized)
 struct HostileURLTests {
     static let refused: [String] = [
         // user information and its look-alikes

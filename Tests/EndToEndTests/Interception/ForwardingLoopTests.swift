@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// A loop of two nginx and a service that forwards through the library.
-@Suite("Loops of forwarders", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Loops of forwarders", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct ForwardingLoopTests {
     /// A service that the second nginx forwards to. The test answers its requests.
     private struct Service {

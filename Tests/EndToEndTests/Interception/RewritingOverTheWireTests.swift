@@ -7,8 +7,7 @@ import Testing
 
 @Suite(
     "Rewriting over the wire",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct RewritingOverTheWireTests {
     @Test("A rule changes Host, SNI and path that the server receives")

@@ -9,8 +9,7 @@ import Testing
 /// Interceptors that change nothing, in a client whose other settings all have an effect.
 @Suite(
     "Interceptors beside the other settings",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct TransparentInterceptorTests {
     private static let passing = Around { request, context, next in try await next(request, context) }

@@ -6,7 +6,6 @@ import ServerRig
 import Testing
 
 /// Bodies at a limited rate, in real time. `make test` runs it apart from other suites. With 128 KiB a second, 192 KiB take 1.5 s.
-@Suite("Bandwidth", .timeLimit(.minutes(10)))
 struct BandwidthTests {
     private static let size = 192 * 1024
     private static let rate = HTTPDNSByteCount.kibibytes(128)

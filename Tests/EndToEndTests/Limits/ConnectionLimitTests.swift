@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Row 71 of the acceptance list.
-@Suite("Connection limits, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Connection limits, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct ConnectionLimitTests {
     private func send(_ count: Int, _ url: String, over client: HTTPDNSClient) async throws {
         try await concurrently(count) { _ in try await client.get(url).text() }

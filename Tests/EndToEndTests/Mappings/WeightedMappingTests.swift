@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// Requests of one client to several servers, by the weights of a mapping.
-@Suite("Weighted mappings, over the wire")
 struct WeightedMappingTests {
     private func servers(_ count: Int) throws -> [RawServer] {
         try (2..<2 + count).map {

@@ -8,8 +8,7 @@ import Testing
 /// The origins of a hop, as a network interceptor is told, and the fields that the servers receive.
 @Suite(
     "Interceptors across origins",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct CrossOriginInterceptorTests {
     /// Adds a credential to requests for the call's own origin alone, and records what it was told.

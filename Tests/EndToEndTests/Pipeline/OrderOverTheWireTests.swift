@@ -9,8 +9,7 @@ import Testing
 
 @Suite(
     "The order of the interceptors and the client as a whole",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct OrderOverTheWireTests {
     /// Two application and two network interceptors.

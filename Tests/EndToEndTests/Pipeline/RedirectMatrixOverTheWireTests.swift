@@ -7,7 +7,6 @@ import Testing
 
 /// Rows 57 and 58 of the acceptance list, by the bytes that servers got. The whole table, on a scripted wire, is in
 /// RedirectMatrixTests.
-@Suite("Redirect matrix over the wire", .timeLimit(.minutes(10)))
 struct RedirectMatrixOverTheWireTests {
     /// What is sent on; "+" stands for a body. The columns are GET, HEAD, POST, PUT and DELETE, the latter three with a body.
     private static let table: [Int: [String]] = [

@@ -8,8 +8,7 @@ import Testing
 /// Rows 20, 58 and 61 of the acceptance list, against nginx and BIND.
 @Suite(
     "Redirects over the wire",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct RedirectOverTheWireTests {
     /// Row 20 of the acceptance list.

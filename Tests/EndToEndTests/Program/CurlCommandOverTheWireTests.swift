@@ -9,8 +9,7 @@ import Testing
 /// Command lines of requests, run by `sh` with the installed curl.
 @Suite(
     "Command lines over the wire",
-    .enabled(if: ServerRig.isAvailable([.nginx]) && Command.find("curl") != nil),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx]) && Command.find("curl") != nil)
 )
 struct CurlCommandOverTheWireTests {
     /// A request whose URL gets the host and the port of a test.

@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// Item 7 of the client: Unix sockets, interfaces and local addresses.
-@Suite("Unix sockets, interfaces, local addresses", .timeLimit(.minutes(10)))
 struct LocalWayTests {
     private static let script: @Sendable (Int) -> [RawServer.Step] = { _ in [.serve("ok")] }
 

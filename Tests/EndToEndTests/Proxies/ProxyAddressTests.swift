@@ -6,7 +6,6 @@ import ServerRig
 import Testing
 
 /// Row 32 of the acceptance list: a proxy that has a name, and more than one address.
-@Suite("Addresses of proxies", .timeLimit(.minutes(10)))
 struct ProxyAddressTests {
     private func settings(_ addresses: [String], port: UInt16, local: Bool) throws -> HTTPDNSClient.Configuration {
         var settings = HTTPDNSClient.Configuration()

@@ -6,7 +6,6 @@ import ServerRig
 import Testing
 
 /// Row 32 of the acceptance list: SOCKS, with names and with addresses.
-@Suite("SOCKS proxies", .timeLimit(.minutes(10)))
 struct SocksTests {
     private static let host = "socks.wild.test"
 

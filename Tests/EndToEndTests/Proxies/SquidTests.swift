@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// Row 32 of the acceptance list: proxies, exceptions, the environment; who resolves.
-@Suite("Through squid", .enabled(if: ServerRig.isAvailable([.nginx, .squid])), .timeLimit(.minutes(10)))
+@Suite("Through squid", .enabled(if: ServerRig.isAvailable([.nginx, .squid])))
 struct SquidTests {
     /// What the client's mapping says, and what squid thinks: so the origin's address tells who resolved.
     private static let mapped = ["proxied.wild.test": HTTPDNSMapping.addresses(["127.0.0.3"])]

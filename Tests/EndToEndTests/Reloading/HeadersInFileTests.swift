@@ -10,8 +10,7 @@ import Testing
 /// `client.headers` and `client.headers_by_host` of a file that changes: what the server was sent.
 @Suite(
     "Default headers in a file that changes",
-    .enabled(if: ServerRig.isAvailable([.nginx])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx]))
 )
 struct HeadersInFileTests {
     @Test("The next request is sent the file's current headers, and each host its own")

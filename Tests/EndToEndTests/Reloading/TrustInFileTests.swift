@@ -10,8 +10,7 @@ import Testing
 /// `client.ca_file`, `client.trust` and `client.trust_by_host` of a file that is watched. Its log is awaited, and no clock.
 @Suite(
     "Trust settings in a file that changes",
-    .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .openssl]))
 )
 struct TrustInFileTests {
     private static func text(_ client: String, address: String = "127.0.0.2") -> String {

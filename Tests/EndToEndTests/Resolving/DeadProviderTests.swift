@@ -9,7 +9,7 @@ import Testing
 
 /// Row 10 of the acceptance list: what happens when the provider does not answer, and what the system resolver may do
 /// about it.
-@Suite("A dead provider", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
+@Suite("A dead provider", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct DeadProviderTests {
     /// A provider at an address of the loopback block where nobody listens. What it may answer, the fallback may: the
     /// machine's own name has an address of the machine.

@@ -6,7 +6,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("A client of one DoH service", .timeLimit(.minutes(10)))
 struct DoHClientTests {
     private static let name = "img.shop-of-a-test.com"
 

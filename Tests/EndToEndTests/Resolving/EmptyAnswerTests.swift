@@ -10,8 +10,7 @@ import Testing
 @Suite(
     "Empty answers and a second opinion",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
-    .timeLimit(.minutes(10))
+    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
 )
 struct EmptyAnswerTests {
     @Test("No request of a minute fails while one of two providers gives empty answers")

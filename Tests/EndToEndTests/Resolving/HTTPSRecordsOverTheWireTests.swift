@@ -7,7 +7,7 @@ import Testing
 
 /// Requests to port 443, where nothing listens on the rig's addresses: only a record of type HTTPS leads to nginx. Its log has
 /// the address, the port and the version.
-@Suite("HTTPS records, over the wire", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
+@Suite("HTTPS records, over the wire", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct HTTPSRecordsOverTheWireTests {
     /// Records of names that begin with the case's own name; PORT stands for the port of nginx.
     struct Case: Sendable, CustomTestStringConvertible {

@@ -9,8 +9,7 @@ import Testing
 /// Row 1 of the acceptance list with a JSON DNS service: nginx on loopback, over TLS. Nobody else knows the names.
 @Suite(
     "Answers of a JSON DNS service",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler]))
 )
 struct JSONProviderTests {
     private func service(_ rig: ServerRig, _ address: String) -> String {

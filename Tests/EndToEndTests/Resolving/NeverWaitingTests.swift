@@ -13,8 +13,7 @@ import Testing
     "Cached names without waiting",
     .serialized,
     .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct NeverWaitingTests {
     /// Runs `body` with a resolver that is shut down afterwards.

@@ -9,8 +9,7 @@ import Testing
 /// the system resolver or a name server, and stays silent.
 @Suite(
     "The system resolver is left alone",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler]))
 )
 struct UntouchedSystemResolverTests {
     /// A name of this test's own. Nobody but BIND knows it: the machine that runs this does not.

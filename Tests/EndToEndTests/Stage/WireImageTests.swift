@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 
 /// Row 19 of the acceptance list, on sockets: a server that records every byte sees no difference.
-@Suite("The wire image", .timeLimit(.minutes(10)))
 struct WireImageTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -12,8 +12,7 @@ import Testing
 /// nginx says on which of them a request arrived. Runs in `make test`.
 @Suite(
     "Routes under load",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct RoutesUnderLoadTests {
     private static let provided = "127.0.0.3\n"

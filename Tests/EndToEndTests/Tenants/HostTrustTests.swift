@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// Hosts that have trust settings of their own, and what servers show.
-@Suite("Trust of hosts", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])), .timeLimit(.minutes(10)))
+@Suite("Trust of hosts", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
 struct HostTrustTests {
     private func server(_ rig: ServerRig, _ certificate: String, _ options: [String] = []) async throws -> TLSServer {
         try await TLSServer(

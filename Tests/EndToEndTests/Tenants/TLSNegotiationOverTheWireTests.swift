@@ -8,8 +8,7 @@ import Testing
 /// TLS versions, cipher suites and curves, as nginx has negotiated them.
 @Suite(
     "TLS negotiation, over the wire",
-    .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .openssl]))
 )
 struct TLSNegotiationOverTheWireTests {
     struct Case: Sendable, CustomTestStringConvertible {

@@ -10,8 +10,7 @@ import Testing
 @Suite(
     "The cost of tenants",
     .enabled(if: ServerRig.hasMachineForItself && ServerRig.isAvailable([.nginx, .bind])),
-    .serialized,
-    .timeLimit(.minutes(10))
+    .serialized
 )
 struct TenantCostTests {
     private static func threads() throws -> Int {

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Beginning and end of clients on a shared transport, and its ceilings.
-@Suite("Tenants come and go", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
+@Suite("Tenants come and go", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct TenantLifeTests {
     private func configuration() async throws -> HTTPDNSClient.Configuration {
         try await ServerRig.shared().settings(mappings: ["*.test": .addresses(["127.0.0.2"])])

@@ -8,8 +8,7 @@ import Testing
 /// Clients with different trust settings on one transport, at one host, address and port: the server's log is the judge.
 @Suite(
     "Tenants are never mixed",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl]))
 )
 struct TenantSeparationTests {
     private static let strange = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="

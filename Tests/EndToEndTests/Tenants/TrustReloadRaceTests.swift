@@ -8,8 +8,7 @@ import Testing
 /// Reloads of trust settings beside all that may happen at the same time, and beside other clients of the transport.
 @Suite(
     "Concurrent reloads of trust settings",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl]))
 )
 struct TrustReloadRaceTests {
     /// Set once.

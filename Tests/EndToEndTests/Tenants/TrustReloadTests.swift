@@ -8,8 +8,7 @@ import Testing
 /// Trust settings that a reload exchanges under a running client: the servers are the judges.
 @Suite(
     "Reloaded trust settings",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl]))
 )
 struct TrustReloadTests {
     static let strange = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="

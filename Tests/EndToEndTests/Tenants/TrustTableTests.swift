@@ -9,8 +9,7 @@ import Testing
 /// Row 60 of the acceptance list: what a server shows, and whether it is believed.
 @Suite(
     "Trust, over the wire",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl]))
 )
 struct TrustTableTests {
     struct Case: Sendable, CustomTestStringConvertible {

@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Settings from a ConfigReader")
 struct ConfigReaderTests {
     /// The keys of the schema, without those that only a file has.
     private static let keys: [SchemaKey] = {

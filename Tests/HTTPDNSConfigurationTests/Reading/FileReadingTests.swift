@@ -153,7 +153,7 @@ struct FileReadingTests {
     }
 
     /// The second call does not get the bytes of a read that began before it.
-    @Test("Calls that read one hanging file share its thread, and get no older bytes", .timeLimit(.minutes(10)))
+    @Test("Calls that read one hanging file share its thread, and get no older bytes")
     func sharedReading() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("pipe")

@@ -9,9 +9,8 @@ import Testing
 
 #if YAML
 /// The fuzzer's corpus, see `Fuzz/README.md`.
-@Suite("Corpus of the fuzzer, configuration files")
 struct ConfigurationCorpusTests {
-    @Test("Every input gives settings, or errors of one line with locations", .timeLimit(.minutes(10)))
+    @Test("Every input gives settings, or errors of one line with locations")
     func corpus() throws {
         var read = 0
         var refused = 0

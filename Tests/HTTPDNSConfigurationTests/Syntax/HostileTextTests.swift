@@ -59,7 +59,7 @@ struct HostileTextTests {
         #expect(refused > scalars.count / 8)
     }
 
-    @Test("A billion laughs are refused before they are expanded", .timeLimit(.minutes(10)))
+    @Test("A billion laughs are refused before they are expanded")
     func billionLaughs() throws {
         var text = "version: 1\na0: &a0 [x, x]\n"
         for level in 1...40 {

@@ -10,7 +10,6 @@ import ServerRig
 import Testing
 
 /// A client that was made of a file, and follows it. Its log is awaited, and no clock.
-@Suite("A client that follows its file", .timeLimit(.minutes(10)))
 struct FollowedFileTests {
     /// Log lines as `level message line:column`, one after the other.
     private struct LogLines {

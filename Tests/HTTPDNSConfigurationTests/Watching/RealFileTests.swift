@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNSConfiguration
 
 /// Real files and inotify. Every step awaits what is told, and no clock.
-@Suite("A real file that is watched", .timeLimit(.minutes(10)))
 struct RealFileTests {
     private let reports = ReportList()
 

@@ -4,7 +4,6 @@
 import HTTPDNSConfiguration
 import Testing
 
-@Suite("When a watched file is read")
 struct WatchStateTests {
     private func started(_ sight: FileStatus = .version(1, inode: 1)) -> WatchedClock {
         var clock = WatchedClock(sight, known: sight)
@@ -262,7 +261,6 @@ struct WatchStateTests {
     }
 }
 
-@Suite("Reports about a watched file")
 struct WatchWarningTests {
     private func broken(_ cause: String) -> WatchedClock {
         var clock = WatchedClock(.version(1), known: .version(1))

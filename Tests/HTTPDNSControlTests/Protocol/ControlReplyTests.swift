@@ -5,7 +5,6 @@ import HTTPDNSControl
 import HTTPDNSCore
 import Testing
 
-@Suite("Replies of the control socket")
 struct ControlReplyTests {
     @Test("An event decodes as it was encoded, except for its time")
     func event() throws {

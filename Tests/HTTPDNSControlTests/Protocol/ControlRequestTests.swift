@@ -5,7 +5,6 @@ import HTTPDNSControl
 import HTTPDNSCore
 import Testing
 
-@Suite("Requests to the control socket")
 struct ControlRequestTests {
     static let acceptedLines: [(String, ControlRequest.Command)] = [
         (#"{"version":1,"command":"ping"}"#, .ping),

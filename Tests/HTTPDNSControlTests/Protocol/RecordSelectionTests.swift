@@ -7,7 +7,6 @@ import HTTPDNSControl
 import HTTPDNSMonitor
 import Testing
 
-@Suite("The selection of records")
 struct RecordSelectionTests {
     typealias Record = HTTPDNSTrafficMonitor.Record
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSControl
 
-@Suite("One connection to the control socket")
 struct ControlConnectionTests {
     private static let ping = #"{"version":1,"command":"ping"}"# + "\n"
     private static let watch = #"{"version":1,"command":"watch"}"# + "\n"

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Answers of a cache, read by several threads", .timeLimit(.minutes(10)))
 struct AnswerCacheTests {
     private final class End: Sendable { let isReached = Atomic(false) }
 

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("The table of cached answers")
 struct AnswerTableTests {
     private let now = MonotonicTime(nanoseconds: 1)
 

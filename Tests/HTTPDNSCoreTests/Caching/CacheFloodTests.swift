@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("A flood of names", .timeLimit(.minutes(10)))
 struct CacheFloodTests {
     private let now = MonotonicTime(nanoseconds: 1)
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("A resolver without traffic", .timeLimit(.minutes(10)))
 struct IdleTests {
     /// However much time passes after the traffic stops.
     @Test("An idle resolver sends no queries and keeps no timers")

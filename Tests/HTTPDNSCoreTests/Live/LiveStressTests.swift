@@ -29,7 +29,6 @@ private final class Shared: Sendable {
 ///
 /// Generation by generation it is known what each name may be answered with: a writer keeps the book. An answer counts as
 /// explained when one and the same generation has it all: address, rule and source.
-@Suite("A resolver whose settings change under load", .timeLimit(.minutes(10)))
 struct LiveStressTests {
     /// Reloads, applied changes and turns of the kill switch, beside 8 tasks.
     @Test("Under concurrent reloads one generation explains each answer")

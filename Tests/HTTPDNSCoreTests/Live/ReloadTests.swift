@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Reload", .timeLimit(.minutes(10)))
 struct ReloadTests {
     private func fixture(
         providers: [String] = ["doh"],

@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNSCore
 
 /// Settings are values, and their providers are objects: several resolvers may have the same one, at once or in turn.
-@Suite("Providers of several resolvers", .timeLimit(.minutes(10)))
 struct SharedProviderTests {
     private func settings(_ providers: any HTTPDNSProvider...) -> HTTPDNSResolver.Configuration {
         var settings = HTTPDNSResolver.Configuration()

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Base and overlay of the mappings")
 struct LayeredMappingsTests {
     private func base(_ rules: [String: String]) throws -> HTTPDNSMappings {
         var read: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]

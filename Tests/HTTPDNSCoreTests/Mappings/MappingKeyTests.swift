@@ -4,7 +4,6 @@
 import HTTPDNSCore
 import Testing
 
-@Suite("Keys of mappings")
 struct MappingKeyTests {
     @Test(
         "Names, suffixes and ports are read in any spelling",

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Mappings in use")
 struct MappingStoreTests {
     private struct Refusal: Error {}
 

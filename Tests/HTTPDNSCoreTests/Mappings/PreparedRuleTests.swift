@@ -8,7 +8,6 @@ import Testing
 
 /// Most rules with addresses answer from what was prepared with the set; the others, and all once a route has rules about
 /// addresses, are put together for each question. Both ways must come to the same.
-@Suite("Prepared rules")
 struct PreparedRuleTests {
     private static let mappings: [String: HTTPDNSMapping] = [
         "one.test": .addresses(["203.0.113.1", "203.0.113.2:8443"]),

@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNSCore
 
 /// The index against a search of all keys, from the most specific to the widest.
-@Suite("Index of mapping rules")
 struct RuleIndexTests {
     private static let labels = ["a", "b", "c", "xn--d", "long-label-of-more-than-eight-bytes"]
     private static let ports: [UInt16?] = [nil, 80, 443, 8443]

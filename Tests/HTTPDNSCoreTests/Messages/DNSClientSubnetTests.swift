@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Client subnets on the wire")
 struct DNSClientSubnetTests {
     @Test(
         "The client subnet option has the prefix alone, in as few octets as possible",

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSMessages
 import Testing
 
-@Suite("Reading of names")
 struct DNSMessageReaderTests {
     /// Reads a name that stands at `offset`, with a header's room before the octets.
     private func read(_ octets: [UInt8], at offset: Int = 12) throws(DNSMessageError) -> (DNSName, end: Int) {

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSMessages
 import Testing
 
-@Suite("Names in presentation form")
 struct DNSNameTextTests {
     @Test(
         "Labels, case, the last dot and escapes are read as RFC 1035 and 4343 say",

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSMessages
 import Testing
 
-@Suite("Whose address it is")
 struct OwnerRuleTests {
     private static let one = HTTPDNSAddress(v4: 127, 0, 0, 1)
 
@@ -205,7 +204,6 @@ struct OwnerRuleTests {
     }
 }
 
-@Suite("Times to live in messages")
 struct TimeToLiveTests {
     private static let one = HTTPDNSAddress(v4: 127, 0, 0, 1)
 

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSMessages
 import Testing
 
-@Suite("Encoding of queries")
 struct DNSQueryTests {
     @Test("A query's octets are those of RFC 1035 with an EDNS record and padding")
     func octets() {
@@ -71,7 +70,6 @@ struct DNSQueryTests {
     }
 }
 
-@Suite("Names in wire form")
 struct DNSNameTests {
     @Test(
         "A host name is encoded and decoded again",

@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// The fuzzer's corpus, see `Fuzz/README.md`.
-@Suite("Corpus of the fuzzer, DNS messages")
 struct DNSResponseCorpusTests {
     @Test("Every input gives a valid outcome or a typed error of one line")
     func corpus() throws {

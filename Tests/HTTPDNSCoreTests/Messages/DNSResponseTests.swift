@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSMessages
 import Testing
 
-@Suite("Form of responses")
 struct DNSResponseTests {
     private static let question = DNSQuestion.a("one.test")
     private static let owner = DNSMessageBuilder.name("one.test")

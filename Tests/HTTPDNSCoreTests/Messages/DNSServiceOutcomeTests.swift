@@ -6,7 +6,6 @@ import HTTPDNSMessages
 import Testing
 
 /// RFC 9460 sections 2.2 to 2.5, over sets of records; the owner rule is that of addresses.
-@Suite("A set of HTTPS records")
 struct DNSServiceOutcomeTests {
     private static let bad: [(UInt16, [UInt8])] = [(3, [1])]
 

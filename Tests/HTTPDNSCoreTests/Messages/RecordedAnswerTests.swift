@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSMessages
 import Testing
 
-@Suite("Answers of BIND")
 struct RecordedAnswerTests {
     private static let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 

@@ -6,7 +6,6 @@ import HTTPDNSMessages
 import Testing
 
 /// RFC 9460 section 2.1 and appendices A and D.
-@Suite("The presentation form of HTTPS records")
 struct ServicePresentationTests {
     private static func text(_ data: [UInt8]) throws -> String? {
         var builder = DNSMessageBuilder(to: .https("one.test"))

@@ -6,7 +6,6 @@ import HTTPDNSMessages
 import Testing
 
 /// RFC 9460 sections 2.2, 2.4.3, 7 and 8, over the octets of one record.
-@Suite("Parameters of HTTPS records")
 struct ServiceRecordTests {
     typealias Parameters = [(UInt16, [UInt8])]
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Scanning host names")
 struct HostNameScanTests {
     /// Except for last labels that begin with a digit.
     @Test(

@@ -4,7 +4,6 @@
 import HTTPDNSCore
 import Testing
 
-@Suite("Host names")
 struct HostNameTests {
     /// Stands for IDNA: what a mapping of these texts gives, hostile results included.
     private static let mappings = [

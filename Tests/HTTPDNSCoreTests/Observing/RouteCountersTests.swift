@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Counters by route")
 struct RouteCountersTests {
     private let clock = HTTPDNSManualClock()
     private let provider: HTTPDNSScriptedProvider

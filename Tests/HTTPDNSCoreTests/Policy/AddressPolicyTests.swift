@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Address policy")
 struct AddressPolicyTests {
     @Test(
         "Every special-purpose range has its scope",

@@ -7,7 +7,6 @@ import Testing
 
 /// An attacker who controls a name's servers makes the answers at the providers fail, and has the system resolver answer an
 /// address inside the network.
-@Suite("Limit of a fallback answer")
 struct FallbackLimitTests {
     private static let inside = ["10.0.0.5", "127.0.0.1", "::1", "::ffff:10.0.0.5", "64:ff9b::a00:5", "2002:a00:5::1"]
 

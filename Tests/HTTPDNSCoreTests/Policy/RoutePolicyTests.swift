@@ -4,7 +4,6 @@
 import HTTPDNSCore
 import Testing
 
-@Suite("The address policy of a route")
 struct RoutePolicyTests {
     private let everySource: [HTTPDNSResolver.Resolution.Source] = [.provider, .system, .mapping, .request, .literal]
 

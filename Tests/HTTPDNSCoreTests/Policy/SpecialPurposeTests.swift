@@ -5,7 +5,6 @@ import HTTPDNSCore
 import Testing
 
 /// The ranges of the IANA registries and the addresses of the clouds, each with its edges.
-@Suite("Special-purpose ranges")
 struct SpecialPurposeTests {
     /// A range, its scope, and the scopes of the adjacent addresses.
     struct Range: Sendable, CustomTestStringConvertible {

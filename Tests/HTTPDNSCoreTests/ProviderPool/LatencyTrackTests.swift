@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Latencies, budgets and queues of a pool")
 struct LatencyTrackTests {
     private let start = HTTPDNSManualClock().now()
 

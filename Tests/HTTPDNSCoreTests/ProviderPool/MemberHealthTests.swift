@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("A provider's health")
 struct MemberHealthTests {
     /// A provider's health with a clock and numbers for queries.
     private struct Subject {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Concurrent lookups gathered into batches", .timeLimit(.minutes(10)))
 struct NameGatheringTests {
     private let time = HTTPDNSManualClock()
 

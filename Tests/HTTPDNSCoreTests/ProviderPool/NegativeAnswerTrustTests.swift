@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Trust in a provider's negative answers")
 struct NegativeAnswerTrustTests {
     private typealias Simulation = PoolSimulation
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("A pool asked about many names", .timeLimit(.minutes(10)))
 struct PoolBatchTests {
     private func hosts(_ count: Int) throws -> [HTTPDNSName] {
         try (0..<count).map { try HTTPDNSName("n\($0).test") }

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Hedges, deadlines and second opinions of a pool")
 struct PoolHedgingTests {
     private typealias Simulation = PoolSimulation
 

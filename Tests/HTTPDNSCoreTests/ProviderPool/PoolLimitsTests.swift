@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Limits of a pool's providers")
 struct PoolLimitsTests {
     private typealias Simulation = PoolSimulation
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Order of a pool's providers")
 struct PoolOrderTests {
     private typealias Simulation = PoolSimulation
 

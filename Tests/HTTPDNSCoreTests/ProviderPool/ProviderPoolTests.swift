@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("A pool of providers at work", .timeLimit(.minutes(10)))
 struct ProviderPoolTests {
     /// A hundred later lookups never ask it.
     @Test("A black-holed first provider costs the hedge delay once")

@@ -7,7 +7,6 @@ import HTTPDNSTesting
 import HTTPTypes
 import Testing
 
-@Suite("DoH provider: the service's addresses")
 struct DoHBootstrapTests {
     private static let addresses = (1...3).map { HTTPDNSAddress(v4: 192, 0, 2, $0) }
 

@@ -6,7 +6,6 @@ import HTTPDNSCurl
 import HTTPTypes
 import Testing
 
-@Suite("DoH provider: settings")
 struct DoHConfigurationTests {
     private static let publicAddress = HTTPDNSAddress(v4: 9, 9, 9, 9)
     private static let privateAddress = HTTPDNSAddress(v4: 10, 0, 0, 1)

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("One family answers, the other is silent", .timeLimit(.minutes(10)))
 struct DoHFamilyPatienceTests {
     /// A service that says nothing about one type of record for as long as someone waits.
     private func provider(silentAbout silent: DNSRecordType, on time: HTTPDNSManualClock) throws -> HTTPDNSDoHProvider {

@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 
 /// Services that waste time or memory, and connections that end badly, on sockets and through the provider's own transport.
-@Suite("DoH provider at a hostile service", .timeLimit(.minutes(10)))
 struct DoHHostileTests {
     private static let message: [UInt8] = {
         var builder = DNSMessageBuilder(to: .a("one.test"))

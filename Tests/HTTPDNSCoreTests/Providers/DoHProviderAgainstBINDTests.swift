@@ -9,7 +9,7 @@ import ServerRig
 import Testing
 
 /// The provider over its own transport against a real DoH server: TLS, HTTP/2, wire format, nothing scripted.
-@Suite("DoH provider against BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(10)))
+@Suite("DoH provider against BIND", .enabled(if: ServerRig.isAvailable([.bind])))
 struct DoHProviderAgainstBINDTests {
     private static let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
     private static let wild = HTTPDNSAddress(v4: 127, 0, 0, 4)

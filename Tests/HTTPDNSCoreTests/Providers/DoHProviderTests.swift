@@ -12,7 +12,6 @@ import Testing
 private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 private let loopback6 = HTTPDNSAddress(family: .v6, high: 0, low: 1)
 
-@Suite("DoH provider: requests and answers")
 struct DoHProviderTests {
     @Test("Both families are requested separately, and both are answered")
     func bothFamilies() async throws {

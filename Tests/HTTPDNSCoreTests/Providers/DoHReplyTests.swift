@@ -6,7 +6,6 @@ import HTTPDNSMessages
 import HTTPTypes
 import Testing
 
-@Suite("DoH provider: hostile and broken responses")
 struct DoHReplyTests {
     private static let html = Array("<html>Log in to the network</html>".utf8)
 
@@ -183,7 +182,6 @@ struct DoHReplyTests {
     }
 }
 
-@Suite("DoH provider: Age and freshness")
 struct DoHFreshnessTests {
     @Test(
         "Age is taken off the TTL, and an invalid Age is ignored",

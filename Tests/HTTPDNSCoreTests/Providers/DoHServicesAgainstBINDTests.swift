@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPDNSCore
 
 /// HTTPS records and client subnets over the provider's own transport against a real server.
-@Suite("Services and client subnets from BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(10)))
+@Suite("Services and client subnets from BIND", .enabled(if: ServerRig.isAvailable([.bind])))
 struct DoHServicesAgainstBINDTests {
     private func resolve(
         _ name: String,

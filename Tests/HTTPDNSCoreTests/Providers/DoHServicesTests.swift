@@ -10,7 +10,6 @@ import Testing
 
 private let address = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
-@Suite("DoH provider: HTTPS records and client subnets", .timeLimit(.minutes(10)))
 struct DoHServicesTests {
     /// A service that answers addresses, and as HTTPS records what `build` makes.
     private func scripted(
@@ -206,7 +205,6 @@ struct DoHServicesTests {
     }
 }
 
-@Suite("Time limits of a query's requests")
 struct QuestionGatheringTests {
     private static let start = MonotonicTime(nanoseconds: 1_000_000_000)
     private static let found = QuestionGathering.Outcome.addresses(

@@ -8,7 +8,6 @@ import Testing
 
 /// The provider over its own transport against a server that says what no real one would. Clear text, so that the test
 /// sees each byte.
-@Suite("DoH provider over the wire", .timeLimit(.minutes(10)))
 struct DoHTransportExchangeTests {
     private static let query = DNSQuestion.a("one.test")
     private static let message: [UInt8] = {

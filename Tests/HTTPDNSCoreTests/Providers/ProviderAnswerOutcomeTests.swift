@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Reading a provider's answer")
 struct ProviderAnswerOutcomeTests {
     private static let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
     private static let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)

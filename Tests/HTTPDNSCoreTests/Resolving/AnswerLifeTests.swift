@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Lifetimes and keys of answers", .timeLimit(.minutes(10)))
 struct AnswerLifeTests {
     /// One that took 2 s has lost them, and is not fresh a nanosecond longer.
     @Test("An answer's life counts from the sending of its query")

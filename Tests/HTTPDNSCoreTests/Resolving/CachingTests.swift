@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Caching on a hand-driven clock", .timeLimit(.minutes(10)))
 struct CachingTests {
     @Test("A name unknown to the system fails with the caller's own hint, also when cached")
     func ownReason() async throws {

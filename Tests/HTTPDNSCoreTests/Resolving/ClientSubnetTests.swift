@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Answers for client subnets", .timeLimit(.minutes(10)))
 struct ClientSubnetTests {
     private func block(_ text: String) -> HTTPDNSAddressBlock { HTTPDNSAddressBlock(text)! }
 

@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNSCore
 
 /// The first use of a cached answer under some settings examines them, and later uses may not. All must come to the same.
-@Suite("Direct use of cached answers")
 struct DirectUseTests {
     private static let hosts = [
         "plain.test", "ported.test", "suffix.ported.test", "system.test", "via.test", "spare.test", "hidden.test",

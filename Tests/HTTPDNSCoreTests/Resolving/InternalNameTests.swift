@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Internal names", .timeLimit(.minutes(10)))
 struct InternalNameTests {
     @Test(
         "An internal name goes to a provider only by a route for it or its zone",

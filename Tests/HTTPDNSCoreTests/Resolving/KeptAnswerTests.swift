@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Answers kept after a failure", .timeLimit(.minutes(10)))
 struct KeptAnswerTests {
     @Test("A failed refresh keeps the provider's fresh answer, even with a system fallback")
     func keepsFreshAnswer() async throws {

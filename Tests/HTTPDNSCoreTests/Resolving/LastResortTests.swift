@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Addresses of last resort", .timeLimit(.minutes(10)))
 struct LastResortTests {
     private func fixture(
         fallback: HTTPDNSRoute.Fallback = .system,

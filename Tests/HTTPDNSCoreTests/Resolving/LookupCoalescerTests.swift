@@ -16,7 +16,6 @@ extension LookupCoalescer {
 
 private let start = MonotonicTime(nanoseconds: 0)
 
-@Suite("State of lookups in flight")
 struct LookupCoalescerTests {
 
     @Test("The first caller starts a lookup, and the others wait for it")

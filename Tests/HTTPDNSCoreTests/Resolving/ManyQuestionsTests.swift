@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Many lookups", .timeLimit(.minutes(10)))
 struct ManyQuestionsTests {
     /// What callers saw.
     private struct Tally {

@@ -6,7 +6,6 @@ import HTTPDNSTesting
 import Testing
 
 /// A provider that says "no such name" about everything is as broken as one that is silent, and looks healthy.
-@Suite("Negative answers of one provider among several", .timeLimit(.minutes(10)))
 struct NegativeAnswerTests {
     private func names(_ count: Int, _ prefix: String = "n") -> [String] { (0..<count).map { "\(prefix)\($0).test" } }
 

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Resolving ahead of use", .timeLimit(.minutes(10)))
 struct PreresolvingTests {
     private func names(_ count: Int) throws -> [HTTPDNSName] { try (0..<count).map { try HTTPDNSName("n\($0).test") } }
 
@@ -114,7 +113,6 @@ struct PreresolvingTests {
 
     @Test(
         "A call for a name of a batch reaches the system resolver after half of its limit",
-        .timeLimit(.minutes(10)),
         arguments: [.seconds(1), nil] as [Duration?]
     )
     func joinsSilentBatch(limit: Duration?) async throws {
@@ -132,7 +130,7 @@ struct PreresolvingTests {
         #expect(await failures.isEmpty)
     }
 
-    @Test("A call for a name of a batch is not delayed by a provider in quarantine", .timeLimit(.minutes(10)))
+    @Test("A call for a name of a batch is not delayed by a provider in quarantine")
     func joinsBatchInQuarantine() async throws {
         let (fixture, names) = try silentBatch()
         async let failures = fixture.resolver.preresolve(names)
@@ -147,7 +145,7 @@ struct PreresolvingTests {
         #expect(await failures.isEmpty)
     }
 
-    @Test("A canceled batch leaves a lookup alone that has its own query", .timeLimit(.minutes(1)))
+    @Test("A canceled batch leaves a lookup alone that has its own query")
     func cancels() async throws {
         let (fixture, names) = try silentBatch()
         fixture.system.hold()
@@ -176,7 +174,7 @@ struct PreresolvingTests {
         #expect(fixture.provider.queries.count == 50)
     }
 
-    @Test("A batch leaves the system resolver its share of the time", .timeLimit(.minutes(10)))
+    @Test("A batch leaves the system resolver its share of the time")
     func batchDeadline() async throws {
         let (fixture, names) = try silentBatch()
         async let failures = fixture.resolver.preresolve(names)

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Providers of a route", .timeLimit(.minutes(10)))
 struct ProviderOrderTests {
     @Test("When a provider fails, the next is asked, and the answer lists the failure")
     func goesOn() async throws {

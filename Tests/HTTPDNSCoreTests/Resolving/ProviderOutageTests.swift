@@ -14,8 +14,7 @@ import Testing
     "A provider outage",
     .serialized,
     .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct ProviderOutageTests {
     enum Outage: CaseIterable, Sendable {

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Queries for a name in use", .timeLimit(.minutes(10)))
 struct QueryCostTests {
     /// Uses a name at intervals, and waits for what a use started.
     private func use(

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Refresh ahead", .timeLimit(.minutes(10)))
 struct RefreshAheadTests {
     /// The window is the last tenth of the life, at least 2 s and at most half.
     @Test(

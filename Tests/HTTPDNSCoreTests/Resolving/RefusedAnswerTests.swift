@@ -6,7 +6,6 @@ import HTTPDNSTesting
 import Testing
 
 /// A provider answers a private address for a public name, as one does that is hijacked.
-@Suite("Answers that the address policy refuses", .timeLimit(.minutes(10)))
 struct RefusedAnswerTests {
     private static let refusal = #"10.0.0.1 is private (10.0.0.0/8); provider "ali" may answer public addresses only"#
 

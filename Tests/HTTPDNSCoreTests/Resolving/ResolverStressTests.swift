@@ -12,7 +12,6 @@ private final class Tally: Sendable {
 }
 
 /// Everything at once on the real clock, for the thread sanitizer: `make sanitize`.
-@Suite("A resolver under full load", .timeLimit(.minutes(10)))
 struct ResolverStressTests {
     private static let names = 50
     private static let tasks = 200

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Resolving with a store", .timeLimit(.minutes(10)))
 struct RestoringTests {
     /// A store in memory, as good or bad as a test wants it.
     private final class MemoryStore: HTTPDNSResolutionStore {

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("A route's rules about addresses", .timeLimit(.minutes(10)))
 struct RouteAddressTests {
     private func fixture(only: [String] = [], allowed: [String] = []) throws -> ResolverFixture {
         try ResolverFixture(fallback: .system) {

@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("HTTPS records through the resolver", .timeLimit(.minutes(10)))
 struct ServiceRoutingTests {
     private func fixture(_ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }) throws
         -> ResolverFixture

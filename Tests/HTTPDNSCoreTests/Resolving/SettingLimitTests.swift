@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Limits in a resolver's settings")
 struct SettingLimitTests {
     @Test("An impossible limit is refused with the setting's name")
     func refused() throws {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Shadow mode", .timeLimit(.minutes(10)))
 struct ShadowTests {
     private func fixture(
         system: Result<[HTTPDNSAddress], SystemResolverError>? = .success([HTTPDNSAddress(v4: 203, 0, 113, 99)]),

@@ -6,7 +6,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("One lookup in flight for many callers", .timeLimit(.minutes(10)))
 struct SharedLookupTests {
     @Test("1,000 concurrent misses make 1 query, and all get the answer")
     func coalesces() async throws {

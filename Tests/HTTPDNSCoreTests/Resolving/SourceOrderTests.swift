@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Order of sources", .timeLimit(.minutes(10)))
 struct SourceOrderTests {
     @Test("The request's own endpoints win over mappings and providers, without a wait")
     func pinned() throws {

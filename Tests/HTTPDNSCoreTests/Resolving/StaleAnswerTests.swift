@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Stale answers", .timeLimit(.minutes(10)))
 struct StaleAnswerTests {
     /// A resolver that knows `img.test` since a moment ago, for 10 s; then its providers fail or keep silent.
     private func warm(

@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNSCore
 
 /// Routes with `fallback: system` while their providers fail, on a clock that stands still unless a test moves it.
-@Suite("The system resolver as fallback", .timeLimit(.minutes(10)))
 struct SystemFallbackTests {
     private static let address = HTTPDNSAddress(v4: 203, 0, 113, 99)
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Rollout", .timeLimit(.minutes(10)))
 struct RolloutTests {
     /// Worked out by another program, from the description alone.
     @Test(

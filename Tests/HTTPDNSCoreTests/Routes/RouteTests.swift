@@ -5,7 +5,6 @@ import HTTPDNSCore
 import HTTPDNSTesting
 import Testing
 
-@Suite("Routes")
 struct RouteTests {
     private func resolver(_ routes: [HTTPDNSRoute], providers: [String] = ["a", "b"]) throws -> HTTPDNSResolver {
         var configuration = HTTPDNSResolver.Configuration()

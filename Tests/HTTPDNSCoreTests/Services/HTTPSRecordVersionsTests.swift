@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNSCore
 
 /// RFC 9460 sections 7.1 and 7.1.2: the parameters `alpn` and `no-default-alpn`.
-@Suite("Versions by the ALPN of HTTPS records")
 struct HTTPSRecordVersionsTests {
     private static let host = HTTPDNSName(canonical: "shop.test")
     private static let own = HTTPDNSAddress(v4: 203, 0, 113, 1)

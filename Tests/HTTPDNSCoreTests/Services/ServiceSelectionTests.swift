@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Endpoints from HTTPS records")
 struct ServiceSelectionTests {
     private static let host = HTTPDNSName(canonical: "shop.test")
     private static let edge = HTTPDNSName(canonical: "edge.test")

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("CRC-32C")
 struct CRC32CTests {
     /// RFC 3720 appendix B.4, and the check value of the catalogs.
     @Test(

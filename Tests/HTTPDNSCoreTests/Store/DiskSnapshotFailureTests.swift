@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSCore
 
 /// What other processes, crashes and full disks do to a snapshot.
-@Suite("Failures of a snapshot on disk")
 struct DiskSnapshotFailureTests {
     private let folder: TemporaryFolder
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Snapshot on disk")
 struct DiskSnapshotTests {
     private let folder: TemporaryFolder
     private let store: HTTPDNSDiskStore
@@ -125,7 +124,7 @@ struct DiskSnapshotTests {
         #expect(try await store.load() == [])
     }
 
-    @Test("Anything but a regular file is neither read nor replaced, and blocks nothing", .timeLimit(.minutes(10)))
+    @Test("Anything but a regular file is neither read nor replaced, and blocks nothing")
     func notRegular() async throws {
         let fifo = "\(folder.path)/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Blocking work in sequence")
 struct SerialWorkTests {
     /// Keeps the bodies of threads until the test runs them.
     private final class Threads: Sendable {

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Format of snapshots")
 struct SnapshotCodecTests {
     private static func encode(_ resolutions: [HTTPDNSStoredResolution]) -> [UInt8] {
         SnapshotEncoder.encode(resolutions, maximumBytes: 1 << 20)

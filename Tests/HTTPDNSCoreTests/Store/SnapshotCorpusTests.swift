@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNSCore
 
 /// The fuzzer's corpus, see `Fuzz/README.md`.
-@Suite("Corpus of the fuzzer, snapshots")
 struct SnapshotCorpusTests {
     @Test("Any snapshot gives answers that encode to it again, or a typed one-line error")
     func corpus() throws {

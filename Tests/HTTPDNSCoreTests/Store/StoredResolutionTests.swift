@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Stored answers")
 struct StoredResolutionTests {
     private static let day: Int64 = 86_400_000
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Bounded threads", .timeLimit(.minutes(10)))
 struct ThreadPoolTests {
     /// Threads that a test starts by hand.
     private final class Threads: Sendable {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Kill switch")
 struct KillSwitchTests {
     private typealias Origin = HTTPDNSResolver.KillSwitch.Origin
 

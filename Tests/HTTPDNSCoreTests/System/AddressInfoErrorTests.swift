@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Errors of getaddrinfo")
 struct AddressInfoErrorTests {
     @Test(
         "Each error has its meaning and advice",

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Pool of lookups")
 struct LookUpPoolTests {
     private func pool(threads: Int = 2, growingTo maximum: Int? = nil, abandoned: Int = 1) -> LookupPool {
         LookupPool(threads: threads, maximumThreads: maximum ?? threads, maximumAbandoned: abandoned)

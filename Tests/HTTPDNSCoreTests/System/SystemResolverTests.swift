@@ -8,7 +8,6 @@ import Testing
 
 private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
-@Suite("System resolver", .timeLimit(.minutes(10)))
 struct SystemResolverTests {
     private let host: HTTPDNSName
     private let time = HTTPDNSManualClock()
@@ -177,7 +176,6 @@ struct SystemResolverTests {
     }
 }
 
-@Suite("Getaddrinfo", .timeLimit(.minutes(10)))
 struct AddressInfoTests {
     @Test("The name localhost is found in the hosts file, each address once")
     func localhost() async throws {

@@ -5,7 +5,6 @@ import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
-@Suite("The manual clock", .timeLimit(.minutes(10)))
 struct ManualClockTests {
     @Test("The clock stands still until it is moved, and never goes back")
     func moves() {

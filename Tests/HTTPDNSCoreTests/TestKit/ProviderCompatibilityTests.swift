@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("The suite that every provider must pass", .timeLimit(.minutes(10)))
 struct ProviderCompatibilityTests {
     private let dual = try? HTTPDNSName("dual.test")
     private let addresses = [

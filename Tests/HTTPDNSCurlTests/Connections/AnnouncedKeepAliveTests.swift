@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Limits that a server announces for a connection", .timeLimit(.minutes(10)))
 struct AnnouncedKeepAliveTests {
     private static let second: Int64 = 1_000_000_000
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Record of closed connections")
 struct ClosedConnectionsTests {
     private static func connection(_ number: Int) -> HTTPDNSTransfer.ClosedConnection {
         HTTPDNSTransfer.ClosedConnection(duration: .milliseconds(number), version: .http11)

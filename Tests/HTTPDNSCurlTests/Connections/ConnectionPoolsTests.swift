@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Connection pools")
 struct ConnectionPoolsTests {
     private func key(_ number: Int) -> PinKey {
         let address = HTTPDNSAddress(v4: 10, 0, UInt8(number >> 8 & 255), UInt8(number & 255))

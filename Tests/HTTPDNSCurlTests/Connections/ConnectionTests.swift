@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Connection")
 struct ConnectionTests {
     private let key = PinKey(
         host: .name("one.test"),

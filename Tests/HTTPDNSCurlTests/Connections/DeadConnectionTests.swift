@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 
 /// Kept connections that die under a request, in ways that TCP tells and in ways that it does not.
-@Suite("Dead connections", .timeLimit(.minutes(10)))
 struct DeadConnectionTests {
     private struct Pair {
         let old: RawServer

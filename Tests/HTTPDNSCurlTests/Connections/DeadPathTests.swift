@@ -9,7 +9,6 @@ import Testing
 
 /// Packets of open connections that are dropped without a word, for requests that the transport must not send twice or has
 /// nowhere else to send to.
-@Suite("Dead paths", .timeLimit(.minutes(10)))
 struct DeadPathTests {
     private func failure(of request: TransferRequest, _ fixture: TransportFixture) async throws -> TransferFailure {
         try #require(await fixture.failure(of: request))
@@ -52,7 +51,6 @@ struct DeadPathTests {
 }
 
 /// A server that does not read for a while: its window is closed, and it acknowledges each probe of that.
-@Suite("Slow readers", .timeLimit(.minutes(10)))
 struct SlowReaderTests {
     /// The time in which the server does not read. With `HTTPDNS_TEST_LONG=1` (`make endurance`) that is more than the
     /// default of `tcpUserTimeout`.

@@ -8,7 +8,7 @@ import ServerRig
 import Testing
 
 /// Servers that end their HTTP/2 connections in order: GOAWAY, then the responses that are due, then the end.
-@Suite("Connections that end with GOAWAY", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(30)))
+@Suite("Connections that end with GOAWAY", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct GoAwayTests {
     private func load(_ requestsPerConnection: Int) async throws -> RequestLoad {
         let rig = try await ServerRig.shared()

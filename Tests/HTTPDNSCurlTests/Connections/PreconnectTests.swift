@@ -7,7 +7,6 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Connections made ahead", .timeLimit(.minutes(10)))
 struct PreconnectTests {
     @Test("A connection made ahead sends nothing, and serves the next request")
     func kept() async throws {
@@ -40,7 +39,7 @@ struct PreconnectTests {
     }
 }
 
-@Suite("Connections made ahead, with TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Connections made ahead, with TLS", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct PreconnectTLSTests {
     @Test(
         "A connection made ahead completes TLS, over HTTP/2 and HTTP/1.1",

@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// Requests whose kept connection ends without a byte of a response.
-@Suite("Repetition", .timeLimit(.minutes(20)))
 struct RepetitionTests {
     private func request(
         _ server: RawServer,
@@ -223,7 +222,7 @@ struct RepetitionTests {
     }
 }
 
-@Suite("Repetition at HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])), .timeLimit(.minutes(10)))
+@Suite("Repetition at HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])))
 struct RepetitionAtTimeoutTests {
     @Test("No GET fails at the edge of the server's time limit for idle connections")
     func keepAliveTimeout() async throws {

@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 
 /// Which connections are used again, and which are closed, as the servers see it.
-@Suite("Retired connections", .timeLimit(.minutes(10)))
 struct RetiredConnectionTests {
     private func transport(_ change: (inout TransportConfiguration) -> Void = { _ in }) -> Transport {
         var configuration = TransportConfiguration()
@@ -142,7 +141,7 @@ struct RetiredConnectionTests {
 }
 
 /// Retired connections that many requests share.
-@Suite("Retired HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Retired HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct RetiredSharedConnectionTests {
     private func fixture(_ rig: ServerRig, maximumAge: Duration) -> TransportFixture {
         var configuration = TransportConfiguration()

@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// What the kernel is told about the transport's sockets, as it says itself.
-@Suite("Socket options", .timeLimit(.minutes(10)))
 struct SocketOptionTests {
     private func option(_ level: Int32, _ name: Int32, of descriptor: Int32) throws -> Int32 {
         var value: Int32 = -1

@@ -13,8 +13,7 @@ import Testing
 @Suite(
     "Stray bytes",
     .serialized,
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl]))
 )
 struct StrayBytesTests {
     enum Security: String, CaseIterable {
@@ -243,7 +242,7 @@ struct StrayBytesTests {
     }
 }
 
-@Suite("Stray bytes of HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])), .timeLimit(.minutes(10)))
+@Suite("Stray bytes of HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])))
 struct StrayTimeoutTests {
     /// The server's time limit for a request has passed by then.
     @Test("A connection made ahead long ago gives a request 200, and never 408")

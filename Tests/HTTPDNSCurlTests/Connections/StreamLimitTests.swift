@@ -8,7 +8,7 @@ import ServerRig
 import Testing
 
 /// Many requests at once to a server that limits the streams of a connection (RFC 9113 section 5.1.2).
-@Suite("Stream limits", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Stream limits", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct StreamLimitTests {
     private func load(_ origin: NginxOrigin, maximumStreams: Int = 1_000) async throws -> RequestLoad {
         var configuration = TransportConfiguration()

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Streams")
 struct StreamQueueTests {
     /// libcurl and a server with a limit, as far as ``StreamQueue`` knows of them.
     private struct Model {

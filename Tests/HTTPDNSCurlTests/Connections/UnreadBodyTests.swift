@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// Connections of responses whose bodies are dropped before they have arrived whole.
-@Suite("Unread bodies on the wire", .timeLimit(.minutes(10)))
 struct UnreadBodyTests {
     /// A connection permit, which is returned when its transfer ends on the loop.
     private final class Permit: Sendable {

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// The decoder alone, without a transfer.
-@Suite("Content decoder", .timeLimit(.minutes(10)))
 struct ContentDecoderTests {
     /// Codings as in a `Content-Encoding` field; `raw` is deflate without zlib's header.
     static let chains = [

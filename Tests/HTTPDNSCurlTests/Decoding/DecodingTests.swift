@@ -10,7 +10,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// Content codings (RFC 9110 section 8.4) of bodies from a server.
-@Suite("Decoding", .timeLimit(.minutes(10)))
 struct DecodingTests {
     private static let text = "hello"
     /// `text` by the tools of the same names.

@@ -11,7 +11,7 @@ import Testing
 
 /// Bodies in gzip (RFC 1952) and deflate that are not one stream with one end. One after the other: hundreds of
 /// servers at once would take thousands of descriptors.
-@Suite("Inflated bodies", .serialized, .timeLimit(.minutes(10)))
+@Suite("Inflated bodies", .serialized)
 struct InflatedBodyTests {
     /// How the server says where the body ends.
     enum Framing: CaseIterable {

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("HeaderLines")
 struct HeaderLinesTests {
     private func lines(_ fields: HTTPFields, hasBody: Bool = false, host: String? = nil, omitsAccept: Bool = false)
         throws

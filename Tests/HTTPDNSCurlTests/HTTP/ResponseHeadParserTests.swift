@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("ResponseHeadParser")
 struct ResponseHeadParserTests {
     private func parse(_ text: String) throws -> (HTTPResponse, HTTPDNSTransfer.HTTPVersion) {
         let (head, version) = try ResponseHead.received(Array(text.utf8))

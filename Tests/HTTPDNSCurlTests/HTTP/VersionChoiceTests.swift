@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 
 /// Row 73 of the acceptance list, as far as it shows on the wire in clear text.
-@Suite("Version choice", .timeLimit(.minutes(10)))
 struct VersionChoiceTests {
     private func request(
         _ server: RawServer,

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("DeadlineHeap")
 struct DeadlineHeapTests {
     private final class Member: HeapMember {
         var heapIndex = -1

@@ -21,7 +21,6 @@ private func oneOfThree(_ test: () async throws -> Void) async {
     #expect(isPassed)
 }
 
-@Suite("Descriptors")
 struct DescriptorLimitTests {
     /// Tries requests of fresh transports while this process has `free` descriptors left, then with plenty, until one fails. The
     /// server is another process's: it would need descriptors too.
@@ -73,7 +72,7 @@ struct DescriptorLimitTests {
     }
 }
 
-@Suite("Descriptors, with a server elsewhere", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Descriptors, with a server elsewhere", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct ManyRequestsTests {
     private typealias Outcome = Result<Int, TransferFailure>
 

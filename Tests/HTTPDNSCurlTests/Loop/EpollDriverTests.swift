@@ -11,7 +11,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// A kernel that watches no more descriptors (epoll_ctl(2): ENOSPC at `fs.epoll.max_user_watches`).
-@Suite("Descriptors that the kernel does not watch", .timeLimit(.minutes(10)))
 struct EpollDriverTests {
     /// Fails each call from a given number on, counted from 0, while there are any left to fail.
     private final class FullKernel: Sendable {

@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// The choice of loops, with a clock and loads of the test's own.
-@Suite("LoopSelection")
 struct LoopSelectionTests {
     private static let second: Int64 = 1_000_000_000
 
@@ -310,7 +309,6 @@ struct LoopSelectionTests {
     }
 }
 
-@Suite("LoopMeter")
 struct LoopMeterTests {
     private static let window = LoopMeter.window
 

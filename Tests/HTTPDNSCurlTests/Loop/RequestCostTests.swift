@@ -11,7 +11,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// The work of a request, a failure or a turn, counted beside many requests in flight.
-@Suite("Work per request")
 struct RequestCostTests {
     private let key = PinKey(
         host: .name("one.test"),
@@ -169,7 +168,6 @@ final class SystemCalls: Sendable {
     }
 }
 
-@Suite("System calls per request", .timeLimit(.minutes(10)))
 struct SystemCallTests {
     /// Sends many requests, each of which is answered when all are in flight.
     private func send(

@@ -10,7 +10,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// A transport whose requests go to its loops in turn, unless a test says otherwise.
-@Suite("Several loops", .timeLimit(.minutes(10)))
 struct SeveralLoopsTests {
     private func transport(_ loops: Int, _ change: (inout TransportConfiguration) -> Void = { _ in }) -> Transport {
         var configuration = TransportConfiguration()
@@ -165,7 +164,7 @@ struct SeveralLoopsTests {
         await transport.shutdown()
     }
 
-    @Test("Many requests to a busy loop spread, and each gets its response", .timeLimit(.minutes(10)))
+    @Test("Many requests to a busy loop spread, and each gets its response")
     func many() async throws {
         let server = try RawServer(.serve("ok"))
         let transport = transport(2) { $0.takesLoopsInTurn = false }
@@ -291,7 +290,7 @@ struct SeveralLoopsTests {
     }
 }
 
-@Suite("TLS on several loops", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("TLS on several loops", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct TLSOnSeveralLoopsTests {
     private func once(_ rig: ServerRig, _ mark: String, at address: String = "127.0.0.2") throws -> TransferRequest {
         try TransportFixture.request(
@@ -360,7 +359,6 @@ struct TLSOnSeveralLoopsTests {
     }
 }
 
-@Suite("SharedPinNames")
 struct SharedPinNamesTests {
     private func key(_ port: UInt16) -> PinKey {
         let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: port)

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("The state that loops share")
 struct SharedLoopStateTests {
     /// Each read of the handler once put two thunks around it, so that a client whose loops had failed often enough crashed.
     @Test("Each failure of a loop is reported with the same depth of the stack")

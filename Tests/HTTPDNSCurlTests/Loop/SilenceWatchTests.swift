@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Silent requests")
 struct SilenceWatchTests {
     private final class Member: WatchMember {
         var watch = WatchEntry<Member>()

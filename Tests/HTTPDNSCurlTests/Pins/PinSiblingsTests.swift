@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("PinSiblings", .timeLimit(.minutes(10)))
 struct PinSiblingsTests {
     private static let maximum = PinSiblings.maximumConnections
 
@@ -144,7 +143,6 @@ struct PinSiblingsTests {
 }
 
 /// The question that makes libcurl forget the connection of an easy handle.
-@Suite("EmptyConnectionPool", .timeLimit(.minutes(10)))
 struct EmptyConnectionPoolTests {
     @Test("libcurl forgets the connection of an ended transfer, and keeps it open")
     func forgotten() async throws {

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("PinTable")
 struct PinTableTests {
     private func key(_ number: Int, port: UInt16 = 443) -> PinKey {
         let address = HTTPDNSAddress(v4: 10, UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255))
@@ -212,7 +211,6 @@ struct PinTableTests {
     }
 }
 
-@Suite("RecencyOrder")
 struct RecencyOrderTests {
     @Test("The oldest entry is the one not touched for the longest time")
     func order() {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Ejection of endpoints")
 struct EndpointEjectionTests {
     private let key = EndpointTable.Key(
         endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443),

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Health of endpoints")
 struct EndpointHealthTests {
     private let one = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)
     private let two = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 2), port: 443)

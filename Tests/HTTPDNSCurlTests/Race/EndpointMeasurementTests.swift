@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Measurements of endpoints")
 struct EndpointMeasurementTests {
     private let endpoints = (1...3).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, $0), port: 443) }
     private let origin = RaceOrigin(host: .name("one.test"), port: 443)

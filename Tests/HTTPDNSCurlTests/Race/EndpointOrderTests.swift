@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("EndpointOrder")
 struct EndpointOrderTests {
     private func endpoints(_ text: String) throws -> [HTTPDNSEndpoint] {
         try text.split(separator: " ").map {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("ProbeSchedule")
 struct ProbeScheduleTests {
     private static let second: Int64 = 1_000_000_000
 

@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// The loop's own connections: beside a request, to an endpoint that rests (`resting`), and from time to time (`scheduled`).
-@Suite("Probes", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])), .timeLimit(.minutes(10)))
+@Suite("Probes", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
 struct ProbeTests {
     enum Kind: CaseIterable {
         case resting, scheduled

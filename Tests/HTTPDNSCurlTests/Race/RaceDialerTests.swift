@@ -109,7 +109,6 @@ private struct ModelDialer {
     }
 }
 
-@Suite("Race, for a dialer without libcurl")
 struct RaceDialerTests {
     @Test("A silent endpoint delays the next one, and a refusal begins it immediately")
     func delays() {

@@ -172,7 +172,6 @@ struct SeededRandom {
     }
 }
 
-@Suite("Race, as a model", .timeLimit(.minutes(10)))
 struct RaceModelTests {
     /// A million under `HTTPDNS_TEST_LONG=1` (`make endurance`).
     private static let sequences: UInt64 = ServerRig.hasTime ? 1_000_000 : 5_000

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Race")
 struct RaceTests {
     @Test("The next attempt begins when the one before fails or exceeds the delay")
     func order() {

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("RecentTable")
 struct RecentTableTests {
     @Test("The entry not set for the longest time leaves, and its space is used again")
     func eviction() {

@@ -9,7 +9,6 @@ import ServerRig
 import Testing
 
 /// Kept connections that end under a request while an attempt at another endpoint is still under way.
-@Suite("Redials in a race", .timeLimit(.minutes(10)))
 struct RedialTests {
     @Test("A failed redial does not begin an endpoint again whose attempt still runs")
     func attemptBesideRedial() async throws {

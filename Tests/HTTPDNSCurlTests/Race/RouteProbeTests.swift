@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("RouteProbe")
 struct RouteProbeTests {
     /// A kernel that knows routes to some addresses, and counts the questions.
     private final class Kernel: Sendable {

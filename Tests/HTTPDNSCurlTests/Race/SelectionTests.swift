@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// Row 22 of the acceptance list, and what moves requests besides: statuses and probes. Servers count.
-@Suite("Selection", .timeLimit(.minutes(10)))
 struct SelectionTests {
     private struct Three {
         let servers: [RawServer]

@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// Races over TLS, against nginx.
-@Suite("Transport races over TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Transport races over TLS", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct TransportRaceOverTLSTests {
     private func transport(_ rig: ServerRig, delay: Duration = .milliseconds(250)) -> Transport {
         var configuration = TransportConfiguration()

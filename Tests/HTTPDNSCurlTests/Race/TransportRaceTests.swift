@@ -9,7 +9,6 @@ import ServerRig
 import Testing
 
 /// Several endpoints, some of them bad, on real sockets. Nothing here measures a time: who was asked what is the proof.
-@Suite("Transport races", .timeLimit(.minutes(10)))
 struct TransportRaceTests {
     private func server(_ address: String, port: UInt16 = 0) throws -> RawServer {
         try RawServer(address: address, port: port, .serve("ok"))

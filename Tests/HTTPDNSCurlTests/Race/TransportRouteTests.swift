@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// Which addresses are tried on machines with and without routes for IPv6, on real sockets.
-@Suite("Routes", .timeLimit(.minutes(10)))
 struct TransportRouteTests {
     private func server(_ address: String) throws -> RawServer {
         try RawServer(address: address, .serve("ok"))

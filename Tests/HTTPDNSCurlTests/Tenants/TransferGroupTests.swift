@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Transfers of one client, by the settings that they began under", .timeLimit(.minutes(10)))
 struct TransferGroupTests {
     private final class Permit: Sendable {}
 

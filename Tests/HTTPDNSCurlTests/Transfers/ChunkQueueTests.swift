@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("ChunkQueue")
 struct ChunkQueueTests {
     @Test("Chunks come out in order for any mix of appending and removing")
     func order() {

@@ -10,7 +10,6 @@ import Testing
 
 /// Bodies that only the end of the connection ends (RFC 9112 section 6.3): over TLS the end is known by close_notify (RFC 8446
 /// section 6.1).
-@Suite("Bodies that end with the connection", .timeLimit(.minutes(10)))
 struct CloseDelimitedBodyTests {
     private func request(_ rig: ServerRig, _ relay: TCPRelay, _ path: String, _ method: HTTPRequest.Method = .get)
         throws

@@ -6,7 +6,6 @@ import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
-@Suite("A request that is held back")
 struct ConnectOnlyTests {
     /// The connection is closed.
     @Test("A held-back request ends once connected, without a byte sent")

@@ -11,8 +11,7 @@ import Testing
 /// Servers that answer before they have the whole request (RFC 9113 section 8.1).
 @Suite(
     "Early responses over HTTP/2",
-    .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .openssl]))
 )
 struct EarlyResponseTests {
     @Test(

@@ -10,7 +10,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// Responses before the final one (RFC 9110 section 15.2).
-@Suite("Interim responses", .timeLimit(.minutes(10)))
 struct InterimResponseTests {
     /// The responses that a closure got, and the threads that called it.
     private final class Log: Sendable {

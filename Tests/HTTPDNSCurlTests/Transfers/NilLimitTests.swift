@@ -10,8 +10,7 @@ import Testing
 /// Limits that are nil, with libcurl's own of 300 s in real time: 5 minutes, with `HTTPDNS_TEST_LONG=1` (`make endurance`).
 @Suite(
     "Limits that are nil",
-    .enabled(if: ProcessInfo.processInfo.environment["HTTPDNS_TEST_LONG"] == "1"),
-    .timeLimit(.minutes(10))
+    .enabled(if: ProcessInfo.processInfo.environment["HTTPDNS_TEST_LONG"] == "1")
 )
 struct NilLimitTests {
     @Test(

@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Options that libcurl refuses", .timeLimit(.minutes(10)))
 struct OptionResultsTests {
     @Test("The first refused option is named, once; a libcurl without HTTP/2 is used")
     func first() throws {

@@ -11,8 +11,7 @@ import Testing
 /// GOAWAY and REFUSED_STREAM, against frames that no real server sends on demand.
 @Suite(
     "HTTP/2 streams that end badly",
-    .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .openssl]))
 )
 struct RefusedStreamTests {
     private static let answer = HTTP2Frames.head("204", endsStream: true)

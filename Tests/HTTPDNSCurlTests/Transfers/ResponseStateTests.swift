@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("ResponseState")
 struct ResponseStateTests {
     private let head = TransferHead(
         head: ResponseHead(HTTPResponse(status: .accepted)),

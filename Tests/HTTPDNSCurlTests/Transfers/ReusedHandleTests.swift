@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// Requests that follow each other on one easy handle, since none begins before the last one has ended.
-@Suite("Reused handles", .timeLimit(.minutes(10)))
 struct ReusedHandleTests {
     private static let sequences = 8
     private static let requestsPerSequence = 24

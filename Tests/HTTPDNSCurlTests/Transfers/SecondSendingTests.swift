@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Second sendings")
 struct SecondSendingTests {
     @Test(
         "Only safe methods are sent twice, and hedged only without a stream as body",

@@ -11,7 +11,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// Bodies in memory that libcurl sends together with the head of their request.
-@Suite("Short request bodies", .timeLimit(.minutes(10)))
 struct ShortBodyTests {
     /// Each call of `send` makes one, since TCP_NODELAY is set and loopback has packets of 64 KiB.
     private func packetsSent(on descriptor: Int32) -> UInt32 {

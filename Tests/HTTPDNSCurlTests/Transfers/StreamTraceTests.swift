@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Trace of HTTP/2 streams")
 struct StreamTraceTests {
     private static let own = "Using Stream ID: 5 (easy handle 0x55d0)\n"
 

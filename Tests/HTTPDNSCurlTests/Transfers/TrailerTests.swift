@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// Fields after the body (RFC 9110 section 6.5).
-@Suite("Trailers", .timeLimit(.minutes(10)))
 struct TrailerTests {
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"
 

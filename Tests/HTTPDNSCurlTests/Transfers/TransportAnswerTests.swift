@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Transport and unusual answers")
 struct TransportAnswerTests {
     private static func failure(
         answering text: String,

@@ -8,7 +8,6 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Transport connections", .timeLimit(.minutes(10)))
 struct TransportConnectionTests {
     /// The call is canceled before and after the head.
     @Test("Cancellation closes the connection and resumes the caller")

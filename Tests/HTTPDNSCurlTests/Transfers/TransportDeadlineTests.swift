@@ -7,7 +7,6 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Transport deadlines")
 struct TransportDeadlineTests {
     /// The other limits of each request, at which it ends if its own one does not hold.
     private static let ceiling = Duration.seconds(60)

@@ -8,7 +8,6 @@ import ServerRig
 import Synchronization
 import Testing
 
-@Suite("Transport streams")
 struct TransportStreamTests {
     @Test("A body in memory is sent whole, with its length")
     func bytes() async throws {

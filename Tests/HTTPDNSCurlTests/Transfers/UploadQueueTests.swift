@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("UploadQueue")
 struct UploadQueueTests {
     private func take(_ queue: UploadQueue, _ capacity: Int) -> (bytes: [UInt8]?, portion: UploadQueue.Portion) {
         var buffer = [UInt8](repeating: 0, count: capacity)

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("CertificateBundle")
 struct CertificateBundleTests {
     private func path(_ roots: HTTPDNSTrust.Roots, variable: String? = nil, existing: [String]) throws -> String {
         try CertificateBundle.path(for: roots, environment: { $0 == "SSL_CERT_FILE" ? variable : nil }) {

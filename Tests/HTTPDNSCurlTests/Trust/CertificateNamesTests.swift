@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Names of certificates")
 struct CertificateNamesTests {
     @Test(
         "Names and addresses are read from the printed extension",

@@ -12,8 +12,7 @@ import Testing
 /// 4.4.2), and over TLS 1.2 within it.
 @Suite(
     "Alerts about client certificates",
-    .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .openssl]))
 )
 struct ClientCertificateAlertTests {
     private static let demands = ["-Verify", "1", "-verify_return_error"]

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("PublicKeyPin")
 struct PublicKeyPinTests {
     private static let digest = "YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("Settings of the TLS negotiation")
 struct TLSNegotiationTests {
     typealias Code = HTTPDNSTrust.Error.Code
 

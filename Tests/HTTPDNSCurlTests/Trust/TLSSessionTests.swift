@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPDNSCurl
 
 /// Which TLS sessions are resumed, as the server's log tells.
-@Suite("TLS sessions", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("TLS sessions", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct TLSSessionTests {
     /// A request whose connection the server ends with the answer.
     private func once(
@@ -137,7 +137,6 @@ struct TLSSessionTests {
     }
 }
 
-@Suite("TLS session pool")
 struct TLSSessionPoolTests {
     private func used(_ sessions: TLSSessions) -> TLSSessions {
         sessions.noteUse()

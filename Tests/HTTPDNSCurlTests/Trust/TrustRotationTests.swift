@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("TrustRotation")
 struct TrustRotationTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
     /// Two files that are there, and none.

@@ -6,7 +6,6 @@ import HTTPDNSPrimitives
 import Testing
 
 /// What is split in place must be what libcurl's parser makes of it; what it would see otherwise must be left to it.
-@Suite("A URL that is canonical already")
 struct CanonicalURLScanTests {
     @Test(
         "A canonical URL is split in place, and its text is kept",

@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// A URL with an empty query is another URL than that without one (RFC 3986 section 6.2.3).
-@Suite("Empty queries", .timeLimit(.minutes(10)))
 struct EmptyQueryTests {
     @Test("An empty query is in the request line, and not in that of the next request")
     func direct() async throws {

@@ -5,7 +5,6 @@ import HTTPDNSCurl
 import HTTPDNSPrimitives
 import Testing
 
-@Suite("ParsedURL")
 struct ParsedURLTests {
     /// No trailing dot, and the rest as it is.
     @Test(
@@ -127,7 +126,6 @@ struct ParsedURLTests {
     }
 }
 
-@Suite("InternationalName")
 struct InternationalNameTests {
     @Test(
         "Names become A-labels whatever the locale of the process",

@@ -5,7 +5,6 @@ import HTTPDNSCurl
 import Testing
 
 /// RFC 3986 section 5.4, and what servers write into a Location besides.
-@Suite("References")
 struct ReferenceTests {
     @Test(
         "A reference leads where RFC 3986 says",

@@ -8,7 +8,6 @@ import Testing
 
 /// Queries whose signatures and cipher texts were computed by nobody here: they must be taken as they are, and refused with one
 /// digit changed.
-@Suite("Local provider: vectors")
 struct VectorTests {
     private static let secret = "000102030405060708090a0b0c0d0e0f"
     private static let key = "f0e0d0c0b0a090807060504030201000"

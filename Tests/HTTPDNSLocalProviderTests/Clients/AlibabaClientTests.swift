@@ -13,7 +13,6 @@ import Testing
 
 extension OverTheNetwork {
     /// Alibaba's client end to end: its transport, its signatures and ciphers, against checks that share no code with it.
-    @Suite("Local provider: Alibaba's client", .timeLimit(.minutes(10)))
     struct AlibabaClientTests {
         typealias Client = AlibabaAccount.Client
 

@@ -12,7 +12,6 @@ import Testing
 
 extension OverTheNetwork {
     /// The clients that need no account, by the contract that every provider keeps, over a real server.
-    @Suite("Local provider: clients", .timeLimit(.minutes(10)))
     struct ContractTests {
         enum Client: String, Sendable, CaseIterable {
             case dohGet, dohPost, google, cloudflare, alidns, alibabaV1, alibabaV2

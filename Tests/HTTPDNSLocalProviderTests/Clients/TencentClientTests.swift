@@ -13,7 +13,6 @@ import Testing
 
 extension OverTheNetwork {
     /// Tencent's client end to end, against checks that share no code with it.
-    @Suite("Local provider: Tencent's client", .timeLimit(.minutes(10)))
     struct TencentClientTests {
         private static let token = "8675309"
         private static let key = "dnspodpass"

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSLocalProvider
 
-@Suite("Local provider: Alibaba's protocols")
 struct AlibabaServedTests {
     @Test(
         "Bodies of version 2 have the vendor's form",

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSLocalProvider
 
 /// What strangers may send: good queries with something else at each place of them.
-@Suite("Local provider: broken queries")
 struct BrokenQueryTests {
     /// What does not belong there: ends of number ranges, what separates, what is half, what is no text.
     private static let strangers = [

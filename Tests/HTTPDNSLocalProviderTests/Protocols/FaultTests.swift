@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSLocalProvider
 
-@Suite("Local provider: configured faults")
 struct FaultTests {
     private static let v2 = "/v2/d?id=1&m=0&dn=both.shop.test"
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSLocalProvider
 
-@Suite("Local provider: JSON DNS")
 struct JSONDNSServedTests {
     @Test("An alias is returned with its end, and a list holds the question")
     func alias() throws {

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSLocalProvider
 
-@Suite("Local provider: Tencent's protocol")
 struct TencentServedTests {
     @Test(
         "The documented samples are served in their grammar",

@@ -8,7 +8,6 @@ import LocalProviderExample
 import Testing
 
 extension OverTheNetwork {
-    @Suite("Local provider: the example", .timeLimit(.minutes(10)))
     struct ExampleTests {
         @Test("The documentation's program does what it says")
         func resolves() async throws {

@@ -7,7 +7,6 @@ import Testing
 
 extension OverTheNetwork {
     /// `resolve-test serve`, as a program of its own.
-    @Suite("resolve-test serve", .timeLimit(.minutes(10)))
     struct ServeCommandTests {
         #if LocalProvider
         private static let file = """

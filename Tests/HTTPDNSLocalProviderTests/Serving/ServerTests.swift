@@ -10,7 +10,7 @@ import Testing
 
 extension OverTheNetwork {
     /// The server itself, asked by curl, which is nobody here.
-    @Suite("Local provider: the server", .enabled(if: Command.find("curl") != nil), .timeLimit(.minutes(10)))
+    @Suite("Local provider: the server", .enabled(if: Command.find("curl") != nil))
     struct ServerTests {
         private static func curl(_ arguments: String...) async throws -> CommandResult {
             try await Command("curl", ["-sS", "--noproxy", "*", "--max-time", "60"] + arguments).run(

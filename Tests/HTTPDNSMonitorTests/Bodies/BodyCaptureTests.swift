@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("Bodies in the traffic monitor", .timeLimit(.minutes(10)))
 struct BodyCaptureTests {
     private static let redactor = HTTPDNSClient.Redaction.standard
 

@@ -44,8 +44,7 @@ private struct Readings: Decodable {
 
 @Suite(
     "HAR files beside other readers and nginx's log",
-    .enabled(if: ServerRig.isAvailable([.nginx]) && Readings.areAvailable),
-    .timeLimit(.minutes(20))
+    .enabled(if: ServerRig.isAvailable([.nginx]) && Readings.areAvailable)
 )
 struct ArchiveReaderTests {
     private static let host = "har.wild.test"

@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("HAR files of the traffic monitor", .timeLimit(.minutes(10)))
 struct ArchiveTests {
     private static func bytes(of archive: Monitor.Archive) async -> [UInt8] {
         var bytes: [UInt8] = []

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSMonitor
 
 /// Records of files, and those that a program changes, can have any numbers.
-@Suite("Records with extreme numbers")
 struct ExtremeRecordTests {
     private typealias Record = HTTPDNSTrafficMonitor.Record
 

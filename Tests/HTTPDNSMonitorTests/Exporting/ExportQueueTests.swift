@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("The queue of records to be exported")
 struct ExportQueueTests {
     private typealias Exporter = HTTPDNSTrafficMonitor.Exporter
 

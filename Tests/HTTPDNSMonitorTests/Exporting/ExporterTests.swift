@@ -10,7 +10,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("The exporter of the traffic monitor", .timeLimit(.minutes(10)))
 struct ExporterTests {
     private typealias Exporter = HTTPDNSTrafficMonitor.Exporter
 

@@ -6,7 +6,6 @@ import HTTPDNSMonitor
 import ServerRig
 import Testing
 
-@Suite("A monitor among the observers of the settings", .timeLimit(.minutes(10)))
 struct ConfiguredMonitorTests {
     @Test("A monitor of the settings that is started too counts each call once")
     func startedToo() async throws {

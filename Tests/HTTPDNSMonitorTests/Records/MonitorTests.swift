@@ -10,7 +10,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("Records of the traffic monitor", .timeLimit(.minutes(10)))
 struct MonitorTests {
     private typealias Request = HTTPDNSClient.Request
 

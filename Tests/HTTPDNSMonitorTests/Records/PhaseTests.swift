@@ -9,7 +9,6 @@ import Testing
 
 /// Each case delays one phase by 50 ms or more. A busy machine may delay the others too: their least value of several calls
 /// counts, each on a new connection to a name of its own.
-@Suite("Phases of the traffic monitor", .timeLimit(.minutes(10)))
 struct PhaseTests {
     private static let delay = Duration.milliseconds(50)
 

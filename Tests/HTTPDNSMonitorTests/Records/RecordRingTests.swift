@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("Records in memory", .timeLimit(.minutes(10)))
 struct RecordRingTests {
     private static func record(_ number: UInt64) -> Monitor.Record {
         Monitor.Record(

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("Choice of recorded calls", .timeLimit(.minutes(10)))
 struct SamplingTests {
     private typealias Predicate = HTTPDNSClient.RequestPredicate
 

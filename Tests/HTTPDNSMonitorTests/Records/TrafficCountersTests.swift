@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Counters of the traffic monitor", .timeLimit(.minutes(10)))
 struct TrafficCountersTests {
     @Test("Error rates of hosts and routes are exact")
     func errorRates() async throws {
@@ -62,8 +61,7 @@ struct TrafficCountersTests {
 
 @Suite(
     "The traffic monitor beside nginx's log",
-    .enabled(if: ServerRig.isAvailable([.nginx])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx]))
 )
 struct MonitorOverTheWireTests {
     @Test("The bytes of 1,000 requests are those of nginx's log")

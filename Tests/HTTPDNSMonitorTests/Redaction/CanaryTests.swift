@@ -106,7 +106,6 @@ struct Canaries {
     }
 }
 
-@Suite("Secrets in the traffic monitor", .timeLimit(.minutes(10)))
 struct CanaryTests {
     @Test("No secret is in a record, in its JSON, or in a printed form")
     func records() async throws {

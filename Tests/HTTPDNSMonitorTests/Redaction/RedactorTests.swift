@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("Redaction")
 struct RedactorTests {
     private static let redactor = HTTPDNSClient.Redaction.standard
 

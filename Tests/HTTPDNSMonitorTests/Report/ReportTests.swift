@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("Reports of the traffic monitor", .timeLimit(.minutes(10)))
 struct ReportTests {
     private typealias Hop = HTTPDNSTrafficMonitor.Hop
     private typealias Record = HTTPDNSTrafficMonitor.Record

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("Figures and pictures about records")
 struct TrafficSummaryTests {
     private typealias Hop = HTTPDNSTrafficMonitor.Hop
     private typealias Record = HTTPDNSTrafficMonitor.Record

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("The text form of records")
 struct TrafficTextTests {
     private typealias Record = HTTPDNSTrafficMonitor.Record
 

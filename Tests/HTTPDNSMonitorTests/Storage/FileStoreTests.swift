@@ -11,7 +11,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSMonitor
 
-@Suite("Files of the traffic monitor", .timeLimit(.minutes(10)))
 struct FileStoreTests {
     private typealias Store = HTTPDNSTrafficMonitor.FileStore
 

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSMonitor
 
-@Suite("Files of records")
 struct SegmentListTests {
     private static func at(bytes: Int64 = .max, records: Int = .max, age: Int64 = .max) -> SegmentList.Limits {
         SegmentList.Limits(bytes: bytes, records: records, age: age)

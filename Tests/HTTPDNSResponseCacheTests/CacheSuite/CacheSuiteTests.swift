@@ -6,7 +6,6 @@ import HTTPDNSResponseCache
 import ServerRig
 import Testing
 
-@Suite("The public test suite for caches", .timeLimit(.minutes(10)))
 struct CacheSuiteTests {
     @Test("Each case of the suite has its outcome, and each required one passes", arguments: CacheSuiteCase.all)
     func outcome(_ row: CacheSuiteCase) async throws {

@@ -9,7 +9,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("Responses from the cache", .timeLimit(.minutes(10)))
 struct CachingTests {
     static let maxAge = ["cache-control": "max-age=60"]
 

@@ -12,7 +12,7 @@ import Testing
 @testable import HTTPDNSResponseCache
 
 /// Each case has a URL of its own, at which nginx answers with the fields of the case. The clock of the cache is moved.
-@Suite("RFC 9111 before nginx", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("RFC 9111 before nginx", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct NginxRulesTests {
     struct Step: Sendable {
         var method = HTTPRequest.Method.get

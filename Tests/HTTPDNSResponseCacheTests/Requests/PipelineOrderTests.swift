@@ -8,7 +8,6 @@ import HTTPDNSResponseCache
 import ServerRig
 import Testing
 
-@Suite("The place of the cache in the pipeline", .timeLimit(.minutes(10)))
 struct PipelineOrderTests {
     @Test("A response that varies by a default header field is for requests with its value")
     func defaultHeader() async throws {

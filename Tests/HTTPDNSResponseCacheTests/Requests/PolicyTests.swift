@@ -8,7 +8,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("Policies and lifetimes of requests", .timeLimit(.minutes(10)))
 struct PolicyTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let policy: HTTPDNSClient.CachePolicy
@@ -92,7 +91,6 @@ struct PolicyTests {
     }
 }
 
-@Suite("Failures, stale responses and the offline mode", .timeLimit(.minutes(10)))
 struct OfflineTests {
     private static func unreachable(after count: Int, _ response: Scripted) -> ScriptedWire {
         ScriptedWire { request, number in

@@ -8,7 +8,7 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("The cache before nginx", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("The cache before nginx", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct RealServerTests {
     /// A request without a stored response fails at once. One that waited would end with the limit for its head.
     private static let limit = Duration.seconds(60)

@@ -7,7 +7,6 @@ import HTTPDNSResponseCache
 import ServerRig
 import Testing
 
-@Suite("Stored errors, and bodies that are not read to their end", .timeLimit(.minutes(10)))
 struct RetriedResponsesTests {
     private static let long = [[UInt8]](repeating: [UInt8](repeating: 1, count: 5000), count: 4)
 

@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNS
 @testable import HTTPDNSResponseCache
 
-@Suite("Responses of several users", .timeLimit(.minutes(10)))
 struct SharingTests {
     /// The server of these tests names the user that it answers.
     private static func origin(_ fields: [String: String]) -> ScriptedWire {

@@ -7,7 +7,6 @@ import HTTPDNSResponseCache
 import ServerRig
 import Testing
 
-@Suite("The source of each response", .timeLimit(.minutes(10)))
 struct SourceTests {
     /// One call with the facts that its observers got.
     struct Observed {

@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 
 /// Stubs and recordings below a response cache, which gets bodies coded and decodes them for the caller.
-@Suite("Stubs and recordings below a response cache", .timeLimit(.minutes(10)))
 struct StubbedResponsesTests {
     private static let fields = ["content-encoding": "gzip", "cache-control": "max-age=60", "etag": "\"1\""]
     private static let json = #"{"a":1,"b":2}"#

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("Changes of stored responses", .timeLimit(.minutes(10)))
 struct UpdateTests {
     private static let stored = ["cache-control": "max-age=60", "etag": "\"1\"", "last-modified": lastModified]
     private static let lastModified = "Sun, 06 Nov 1994 08:00:00 GMT"

@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("Requests that wait, and requests in the background", .timeLimit(.minutes(10)))
 struct WaitingTests {
     private static let background = ["cache-control": "max-age=60, stale-while-revalidate=60"]
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("The directives of Cache-Control")
 struct CacheControlTests {
     private func control(_ values: String...) -> CacheControl {
         var fields: HTTPFields = [:]

@@ -25,7 +25,6 @@ func head(_ fields: [String: String], status: Int = 200, delay: Int64 = 0) -> St
     )
 }
 
-@Suite("Age and lifetime of a stored response")
 struct FreshnessTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let fields: [String: String]

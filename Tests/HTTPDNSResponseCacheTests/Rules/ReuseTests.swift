@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("The use of a stored response")
 struct ReuseTests {
     enum Use: Sendable {
         case serve, background, validate

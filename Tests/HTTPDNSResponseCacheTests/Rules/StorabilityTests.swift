@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("The decision whether a response may be stored")
 struct StorabilityTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let control: String

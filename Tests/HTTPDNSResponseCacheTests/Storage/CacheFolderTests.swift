@@ -11,7 +11,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("The folder of a cache", .timeLimit(.minutes(10)))
 struct CacheFolderTests {
     private static func body(_ number: Int, length: Int) -> [UInt8] {
         (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ number) }

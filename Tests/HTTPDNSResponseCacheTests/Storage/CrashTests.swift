@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("A cache whose process ends at any time", .timeLimit(.minutes(20)))
 struct CrashTests {
     private static let isAlone = ProcessInfo.processInfo.environment["HTTPDNS_TEST_ALONE"] != nil
     /// The number of kills during writes. A run of its own has more; `HTTPDNS_TEST_KILLS` sets another number.

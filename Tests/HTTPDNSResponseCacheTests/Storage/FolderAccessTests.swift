@@ -11,7 +11,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("A cache whose folder does not respond", .timeLimit(.minutes(10)))
 struct FolderAccessTests {
     private let folder: TemporaryFolder
     private let threads = HeldThreads()

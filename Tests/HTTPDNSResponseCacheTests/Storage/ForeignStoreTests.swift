@@ -9,7 +9,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("A response cache on a store of the program", .timeLimit(.minutes(5)))
 struct ForeignStoreTests {
     private static let fresh = ["cache-control": "max-age=600"]
 

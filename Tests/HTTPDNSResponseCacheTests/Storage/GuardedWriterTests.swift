@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("The writer of a store that is slow", .timeLimit(.minutes(5)))
 struct GuardedWriterTests {
     /// Creates a writer of a call whose body must have ended at a time.
     private func writer(

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("The index of stored responses")
 struct ResponseIndexTests {
     private let request = CacheRequest(method: .get, fields: [:])
 

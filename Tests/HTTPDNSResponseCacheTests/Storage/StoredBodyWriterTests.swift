@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSResponseCache
 
-@Suite("The file of a body that is being stored", .timeLimit(.minutes(10)))
 struct StoredBodyWriterTests {
     /// As many bytes as are written at once.
     private static let block = [UInt8](repeating: 1, count: StoredFile.blockLength)

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Kinds of answers", .timeLimit(.minutes(10)))
 struct AnswerKindTests {
     /// An answer, and the response that it gives.
     struct Case: Sendable, CustomTestStringConvertible {

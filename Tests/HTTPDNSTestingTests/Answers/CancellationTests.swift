@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("The notice of a canceled caller", .timeLimit(.minutes(10)))
 struct CancellationTests {
     private let notices = Journal<Int>()
 

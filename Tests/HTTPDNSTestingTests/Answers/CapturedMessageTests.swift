@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Captured messages", .timeLimit(.minutes(10)))
 struct CapturedMessageTests {
     /// A captured message, its status and its body.
     static let messages: [(String, Int, String)] = [

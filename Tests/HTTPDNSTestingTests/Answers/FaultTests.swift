@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Faults", .timeLimit(.minutes(10)))
 struct FaultTests {
     /// The outcomes of requests in turn: whether each failed.
     private func outcomes(_ count: Int, percent: Double, seed: UInt64) async throws -> [Bool] {

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Answers from files", .timeLimit(.minutes(10)))
 struct FileAnswerTests {
     @Test("A file is answered in pieces, with its length and the type of its extension")
     func file() async throws {

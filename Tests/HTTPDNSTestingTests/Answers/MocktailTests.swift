@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Mocktail files", .timeLimit(.minutes(10)))
 struct MocktailTests {
     private func response(
         to url: String,

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("The pace of answers", .timeLimit(.minutes(10)))
 struct PaceTests {
     /// An answer of some bytes, and the exact times at which its head and its end arrive.
     struct Case: Sendable, CustomTestStringConvertible {

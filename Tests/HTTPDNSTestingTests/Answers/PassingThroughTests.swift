@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Real responses as answers", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Real responses as answers", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct PassingThroughTests {
     /// Runs `body` with a client whose `one.test` is nginx and whose requests pass one answer.
     private func withOrigin<Value>(
@@ -129,8 +129,7 @@ struct PassingThroughTests {
 
 @Suite(
     "Transfers of another client as answers",
-    .enabled(if: ServerRig.isAvailable([.nginx])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx]))
 )
 struct PipedAnswerTests {
     /// Noise, which repeats itself at a length that no chunk has.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Recordings of nginx", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite("Recordings of nginx", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct RecordingOverTheWireTests {
     private static let targets = [
         "/health", "/echo?a=1", "/bytes?count=40000", "/trailer", "/status/503", "/empty", "/hops/2", "/gzip/text.txt",

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Recordings", .timeLimit(.minutes(10)))
 struct RecordingTests {
     private let folder: TemporaryFolder
     private var file: String { folder.path("shop.har") }

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Isolation of stubs", .timeLimit(.minutes(10)))
 struct StubIsolationTests {
     private let url = "https://api.shop.test/v1/items"
 

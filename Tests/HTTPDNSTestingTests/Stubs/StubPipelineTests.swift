@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSTesting
 
 /// Each rule about redirects and cookies holds in a thousand runs.
-@Suite("Stubbed calls pass the whole pipeline", .timeLimit(.minutes(10)))
 struct StubPipelineTests {
     private static let runs = 1000
     private let first = "https://one.test/a"

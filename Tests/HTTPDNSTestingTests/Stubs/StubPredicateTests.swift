@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Conditions of stubs")
 struct StubPredicateTests {
     private typealias Predicate = HTTPDNSClient.RequestPredicate
 

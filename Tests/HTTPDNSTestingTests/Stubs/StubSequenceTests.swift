@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Sequences of answers, history and verification")
 struct StubSequenceTests {
     private let url = "https://api.shop.test/v1/items"
 
@@ -196,7 +195,6 @@ struct StubSequenceTests {
     }
 }
 
-@Suite("The state of a sequence of answers")
 struct AnswerSequenceTests {
     private func codes(_ sequence: inout AnswerSequence, _ count: Int) -> [String] {
         (0..<count).map { _ in

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Stubs")
 struct StubTests {
     private let url = "https://api.shop.test/v1/items"
 

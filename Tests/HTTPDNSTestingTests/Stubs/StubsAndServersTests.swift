@@ -9,8 +9,7 @@ import Testing
 
 @Suite(
     "Stubs beside real servers",
-    .enabled(if: ServerRig.isAvailable([.nginx, .compiler])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx, .compiler]))
 )
 struct StubsAndServersTests {
     @Test("A client without its stubs reaches nginx while another client is stubbed")

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNSTesting
 
-@Suite("Requests that no stub answers")
 struct UnmatchedRequestTests {
     /// A client whose real server is a `RawServer`, at `real.test`, and that has stubs.
     private func withServer(

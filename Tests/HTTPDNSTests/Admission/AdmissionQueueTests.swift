@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("AdmissionQueue")
 struct AdmissionQueueTests {
     private final class Owner {}
 

@@ -6,7 +6,6 @@ import ServerRig
 import Testing
 
 /// A call with a total, and a stall in each phase: it ends then, and its error names the phase.
-@Suite("Deadline honesty", .timeLimit(.minutes(10)))
 struct DeadlineHonestyTests {
     /// On a busy machine a short time may be over before a call comes to its phase: then the same with a longer one.
     private static let totals = [Duration.seconds(2), .seconds(10), .seconds(50)]

@@ -12,8 +12,7 @@ import Testing
 // `make test` runs it alone: its thousands of tasks would keep all others waiting for seconds.
 @Suite(
     "Limits on several loops",
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
-    .timeLimit(.minutes(10))
+    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
 )
 struct LimitOnSeveralLoopsTests {
     private func configuration(
@@ -117,7 +116,6 @@ struct LimitOnSeveralLoopsTests {
     }
 }
 
-@Suite("The number of loops")
 struct LoopsTests {
     @Test(
         "One to 64 loops are accepted, and no other number",

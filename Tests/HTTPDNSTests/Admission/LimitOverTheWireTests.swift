@@ -10,8 +10,7 @@ import Testing
 // `make test` runs it alone: its thousands of tasks would keep all others waiting for seconds.
 @Suite(
     "Limits, over the wire",
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
-    .timeLimit(.minutes(10))
+    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
 )
 struct LimitOverTheWireTests {
     private func configuration(_ port: UInt16, _ limit: Int) throws -> HTTPDNSClient.Configuration {

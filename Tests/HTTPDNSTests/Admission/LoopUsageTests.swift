@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNS
 
 /// The connections of a host on several loops.
-@Suite("LoopUsage")
 struct LoopUsageTests {
     private final class Owner {}
 

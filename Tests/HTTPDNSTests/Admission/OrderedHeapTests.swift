@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("OrderedHeap")
 struct OrderedHeapTests {
     @Test("The first entry has the smallest key after any number of changes")
     func order() {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Turns of bodies at a rate")
 struct RateQueueTests {
     /// Bytes per second; a portion is 100 bytes.
     private static let rate = 800

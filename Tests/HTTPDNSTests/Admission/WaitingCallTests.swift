@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Calls that wait for a connection", .timeLimit(.minutes(10)))
 struct WaitingCallTests {
     /// A wire that lets one request after the other through, as the test says.
     private final class Turnstile: Sendable {
@@ -75,7 +74,7 @@ struct WaitingCallTests {
         }
     }
 
-    @Test("A busy thread of a blocking client delays no deadline of the queue", .timeLimit(.minutes(10)))
+    @Test("A busy thread of a blocking client delays no deadline of the queue")
     func busyThread() async throws {
         let (clock, member, executor) = (HTTPDNSManualClock(), Admission.Member(), BusyExecutor())
         let limits = AdmissionQueue.Limits(perHost: 1, total: .max, maximumWaiting: .max)
@@ -102,7 +101,7 @@ struct WaitingCallTests {
     }
 
     /// The permit of a request that has used its connection for a second.
-    @Test("The time of a request decides which waiting request would be too late", .timeLimit(.minutes(10)))
+    @Test("The time of a request decides which waiting request would be too late")
     func usualTime() async throws {
         let (clock, member) = (HTTPDNSManualClock(), Admission.Member())
         let limits = AdmissionQueue.Limits(perHost: 1, total: .max, maximumWaiting: .max)

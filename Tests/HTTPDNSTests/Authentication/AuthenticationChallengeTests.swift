@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNS
 
 /// The grammar of RFC 9110 section 11.6.1, and what curl makes of text outside it.
-@Suite("Authentication challenges")
 struct AuthenticationChallengeTests {
     private static func challenge(_ scheme: String, _ parameters: [String: String] = [:], token68: String? = nil)
         -> AuthenticationChallenge

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Authentication memory")
 struct AuthenticationMemoryTests {
     private func challenge(_ nonce: String, _ rest: String = "qop=auth") throws -> DigestChallenge {
         let text = "Digest realm=a, nonce=\(nonce), \(rest)"

@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Row 62 of the acceptance list: tokens of Bearer credentials.
-@Suite("Bearer credentials", .timeLimit(.minutes(10)))
 struct BearerTests {
     /// A server that accepts one token at a time.
     private final class TokenServer: Sendable {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Credentials over http", .timeLimit(.minutes(10)))
 struct CleartextCredentialTests {
     private static let eager = HTTPDNSClient.Credential.basic(
         user: "me",

@@ -11,7 +11,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Row 62 of the acceptance list: what the step sends, to whom, and how often.
-@Suite("Credentials of origins", .timeLimit(.minutes(10)))
 struct CredentialTests {
     private static let me = HTTPDNSClient.Credential.basic(user: "me", password: HTTPDNSSecret { "canary" })
     private static let field = "Basic bWU6Y2FuYXJ5"

@@ -10,7 +10,6 @@ import Testing
 
 #if Digest
 /// Row 62 of the acceptance list: Digest as a sequence of requests.
-@Suite("Digest credentials", .timeLimit(.minutes(10)))
 struct DigestCredentialTests {
     private static let url = "https://map.test/a"
 

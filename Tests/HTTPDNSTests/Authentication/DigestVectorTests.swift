@@ -7,7 +7,6 @@ import Testing
 
 #if Digest
 /// The examples of the standards, and values computed with an independent program.
-@Suite("Digest answers")
 struct DigestVectorTests {
     private static func challenge(_ text: String) throws -> DigestChallenge {
         try #require(DigestChallenge.strongest(of: AuthenticationChallenge.all(in: Array(text.utf8))))

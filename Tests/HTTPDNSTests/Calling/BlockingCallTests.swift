@@ -16,8 +16,7 @@ import Testing
 @Suite(
     "Blocking calls",
     .serialized,
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
-    .timeLimit(.minutes(10))
+    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
 )
 struct BlockingCallTests {
     private static func text(

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Callback calls", .timeLimit(.minutes(10)))
 struct CallbackCallTests {
     private let request = HTTPDNSClient.Request(url: "http://one.test/")
 

@@ -5,7 +5,6 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-@Suite("A client for the time of a closure", .timeLimit(.minutes(10)))
 struct ScopedClientTests {
     private struct Mistake: Error {}
 

@@ -5,7 +5,6 @@ import HTTPDNS
 import HTTPDNSCurl
 import Testing
 
-@Suite("Canonicalizer")
 struct CanonicalizerTests {
     @Test(
         "Spellings of one origin become one",

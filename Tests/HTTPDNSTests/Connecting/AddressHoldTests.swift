@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("AddressHold")
 struct AddressHoldTests {
     private let origin: HopOrigin
     private let provider = AddressHold.Provenance(isSystem: false, generation: 1)

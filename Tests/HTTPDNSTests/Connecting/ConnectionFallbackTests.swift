@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNS
 
 /// The system path for a provider's addresses that cannot be connected to, over a scripted wire.
-@Suite("Connection fallback", .timeLimit(.minutes(10)))
 struct ConnectionFallbackTests {
     private static let sick = HTTPDNSAddress(v4: 203, 0, 113, 1)
     private static let good = HTTPDNSAddress(v4: 203, 0, 113, 51)

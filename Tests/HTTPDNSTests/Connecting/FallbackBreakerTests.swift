@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("FallbackBreaker")
 struct FallbackBreakerTests {
     private let origin: HopOrigin
     private let other: HopOrigin

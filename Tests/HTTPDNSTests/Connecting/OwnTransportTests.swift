@@ -70,7 +70,6 @@ private struct Bytes: AsyncSequence, Sendable {
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 }
 
-@Suite("A transport of the program's own", .timeLimit(.minutes(5)))
 struct OwnTransportTests {
     @Test("A hop has name, authority, fields, body and the resolved addresses")
     func hop() async throws {

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Requests to untrusted URLs, over real sockets: a listener on loopback stands for a service inside the network.
-@Suite("Networks that requests may reach", .timeLimit(.minutes(10)))
 struct ReachableNetworksTests {
     /// A listener that must not be reached, and a client with all sources of addresses that could lead there.
     struct Inside {

@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Servers that set a cookie and redirect to the same URL, to find out whether the client keeps cookies.
-@Suite("Cookies of redirects to the same URL", .timeLimit(.minutes(10)))
 struct CookieRedirectTests {
     private static func redirect(_ fields: String = "Set-Cookie: a=1\r\n", to target: String = "/") -> RawServer.Step {
         .respond(status: "302 Found", fields: "Location: \(target)\r\n\(fields)")

@@ -6,7 +6,6 @@ import HTTPDNS
 import HTTPDNSTesting
 import Testing
 
-@Suite("Diagnostics of a client")
 struct DiagnosticsTests {
     @Test("Reported answers have their source, their remaining time and their staleness")
     func answers() async throws {

@@ -9,7 +9,6 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Over the wire", .timeLimit(.minutes(10)))
 struct OverTheWireTests {
     @Test("A mapped name is reached under its own name, and the connection is kept")
     func mapped() async throws {

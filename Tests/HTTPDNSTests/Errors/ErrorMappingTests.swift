@@ -6,7 +6,6 @@ import HTTPDNSCurl
 import HTTPDNSTesting
 import Testing
 
-@Suite("Errors")
 struct ErrorMappingTests {
     typealias Code = HTTPDNSClientError.Code
     typealias Phase = HTTPDNSClientError.Phase

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Events of calls", .timeLimit(.minutes(10)))
 struct CallEventTests {
     private typealias Request = HTTPDNSClient.Request
     private struct Refused: Error {}

@@ -5,7 +5,6 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-@Suite("Events of calls over the wire", .timeLimit(.minutes(10)))
 struct CallEventsOverTheWireTests {
     private typealias Request = HTTPDNSClient.Request
     /// The time in which a canceled call must be over. The rule is 100 ms; beside other tests a task waits long for its turn.

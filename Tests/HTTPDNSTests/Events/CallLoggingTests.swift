@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Log of calls", .timeLimit(.minutes(10)))
 struct CallLoggingTests {
     private static func client(_ hosts: [String: UInt16]) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Observers of a client", .timeLimit(.minutes(10)))
 struct ObserverTests {
     private typealias Request = HTTPDNSClient.Request
 

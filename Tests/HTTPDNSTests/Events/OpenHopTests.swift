@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("A hop that is open at the end of its call")
 struct OpenHopTests {
     private final class Body: AsyncSequence, AsyncIteratorProtocol, Sendable {
         func next() async throws -> [UInt8]? { nil }

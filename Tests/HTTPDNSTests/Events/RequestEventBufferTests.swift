@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNS
 @testable import HTTPDNSCore
 
-@Suite("Events that wait for a subscriber")
 struct RequestEventBufferTests {
     private typealias Kind = HTTPDNSClient.RequestEvent.Kind
     private typealias Event = HTTPDNSClient.RequestEvent

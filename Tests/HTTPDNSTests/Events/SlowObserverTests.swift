@@ -7,7 +7,6 @@ import HTTPDNSCurl
 import ServerRig
 import Testing
 
-@Suite("Observers that are slow", .timeLimit(.minutes(10)))
 struct SlowObserverTests {
     private typealias Request = HTTPDNSClient.Request
 

@@ -10,7 +10,6 @@ import Testing
 @testable import HTTPDNSCore
 
 /// A process that is forked has the same open files until it runs its program. A duplicate descriptor has the same effect.
-@Suite("Locks of files and folders")
 struct FileLockTests {
     private let folder: TemporaryFolder
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Saving on a file system that hangs", .timeLimit(.minutes(10)))
 struct HangingFileTests {
     /// The threads of a file system that hangs until it answers.
     private final class Disk: Sendable {

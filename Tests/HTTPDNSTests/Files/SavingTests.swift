@@ -9,7 +9,6 @@ import ServerRig
 import Testing
 
 /// Rows 67 and, with `DownloadTests`, the rest of what a download promises: the file is there whole or not at all.
-@Suite("Saving bodies")
 struct SavingTests {
     private let folder: TemporaryFolder
 

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Row 56 of the acceptance list.
-@Suite("Default headers", .timeLimit(.minutes(10)))
 struct DefaultHeadersTests {
     private static let trace = name("X-Trace")
     private static let tenant = name("X-Tenant")

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Values by host")
 struct HostTableTests {
     /// A suffix is not its own name, and addresses have none.
     @Test("The exact name wins, then the longest suffix")

@@ -5,7 +5,6 @@ import HTTPDNS
 import HTTPDNSCurl
 import Testing
 
-@Suite("The Content-Type of a body, seen by network interceptors")
 struct BodyContentTypeTests {
     /// Returns the type that an interceptor saw, and the one that was sent.
     private func types(

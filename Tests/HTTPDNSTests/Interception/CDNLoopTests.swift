@@ -7,7 +7,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("CDN-Loop")
 struct CDNLoopTests {
     private static let field = HTTPField.Name("CDN-Loop")
 

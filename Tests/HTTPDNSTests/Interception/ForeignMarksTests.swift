@@ -7,7 +7,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("Marks of other interception systems")
 struct ForeignMarksTests {
     typealias Mark = HTTPDNSClient.ForeignMarks.Mark
 

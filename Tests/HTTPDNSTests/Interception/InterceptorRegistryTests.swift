@@ -8,7 +8,6 @@ import Logging
 import ServerRig
 import Testing
 
-@Suite("Registries of interceptors")
 struct InterceptorRegistryTests {
     private typealias Registry = HTTPDNSClient.InterceptorRegistry
 

@@ -7,7 +7,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("Properties of requests")
 struct RequestPropertyTests {
     private enum Job: HTTPDNSClient.RequestProperty {
         typealias Value = String

@@ -7,7 +7,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("Response rewriting", .timeLimit(.minutes(10)))
 struct ResponseRewritingTests {
     /// A text, a search text and its replacement.
     struct Case: Sendable, CustomTestStringConvertible {

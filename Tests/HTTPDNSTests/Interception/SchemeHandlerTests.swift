@@ -7,7 +7,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("Schemes answered in process")
 struct SchemeHandlerTests {
     private func rig(
         wire: ScriptedWire = ScriptedWire(),

@@ -7,7 +7,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("URL rewriting")
 struct URLRewritingTests {
     /// Rules, a URL, and the URL that is sent.
     struct Case: Sendable, CustomTestStringConvertible {

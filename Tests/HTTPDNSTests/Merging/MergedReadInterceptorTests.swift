@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Identical reads and interceptors: those of each call, those of the shared request, and observers.
-@Suite(.timeLimit(.minutes(10)))
 struct MergedReadInterceptorTests {
     private static let url = "https://one.test/a?b=1"
 

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Calls that share a request and leave, end late, or do not read, on a scripted wire.
-@Suite(.timeLimit(.minutes(10)))
 struct MergedReadRaceTests {
     private static let url = "https://one.test/"
     private static let megabyte = 1 << 20

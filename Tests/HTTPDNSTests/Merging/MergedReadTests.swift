@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Which calls share a request, on a scripted wire that holds its responses until a gate opens.
-@Suite(.timeLimit(.minutes(10)))
 struct MergedReadTests {
     private static let url = "https://one.test/a?b=1"
 

@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Identical reads over real sockets; the server counts the requests.
-@Suite(.timeLimit(.minutes(10)))
 struct MergedReadsOverTheWireTests {
     private static let url = "http://one.test/list?page=1"
 

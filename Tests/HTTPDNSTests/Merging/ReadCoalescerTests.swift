@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Which request sends, which waits, and until when.
-@Suite(.timeLimit(.minutes(10)))
 struct ReadCoalescerTests {
     private typealias Reads = ReadCoalescer<String, Int>
 

@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 /// The origin of a call, as interceptors see it.
-@Suite("Origin of a call")
 struct CallOriginTests {
     private static func noting(_ name: String, in journal: Journal<String>, sending url: String? = nil) -> Around {
         Around { request, context, next in

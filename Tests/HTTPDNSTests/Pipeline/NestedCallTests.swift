@@ -7,7 +7,6 @@ import ServerRig
 import Synchronization
 import Testing
 
-@Suite("Calls inside calls")
 struct NestedCallTests {
     /// Holds the client that an interceptor of that client calls.
     private final class Box: Sendable {

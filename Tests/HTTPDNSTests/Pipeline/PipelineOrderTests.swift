@@ -7,7 +7,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("Pipeline")
 struct PipelineOrderTests {
     private func noting(_ name: String, in journal: Journal<String>) -> Around {
         Around { request, context, next in

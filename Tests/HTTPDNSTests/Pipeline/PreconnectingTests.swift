@@ -8,7 +8,6 @@ import Logging
 import ServerRig
 import Testing
 
-@Suite("Preconnecting")
 struct PreconnectingTests {
     @Test("Connections made ahead obey the limits of requests")
     func limits() async throws {

@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Objects of a caller whose `deinit` uses the object of the library that released them. Under a lock of it, it would trap.
-@Suite("Released references of callers", .timeLimit(.minutes(10)))
 struct ReleasedReferenceTests {
     /// An object of a caller; also an error that its code throws.
     private final class Releasing: Error, HTTPDNSClient.Interceptor {

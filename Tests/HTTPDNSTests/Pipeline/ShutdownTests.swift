@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Shutdown")
 struct ShutdownTests {
     /// Providers are shut down.
     @Test("After the shutdown everything is refused with its own code")

@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 
 /// Rows 20 and 57 of the acceptance list: what users have a say in, and what a hop is.
-@Suite("Hooks and hops of redirects")
 struct RedirectHookTests {
     private func wire(_ place: String = "https://two.test/new") -> ScriptedWire {
         ScriptedWire(.redirect(302, to: place))

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Row 58 of the acceptance list: what does not cross to another origin.
-@Suite("Secrets and redirects", .timeLimit(.minutes(10)))
 struct RedirectSecretsTests {
     /// Canaries in sixteen places of one request, all of which go to the first server.
     private func request(port: UInt16) throws -> HTTPDNSClient.Request {

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("A reload is one step for a request", .timeLimit(.minutes(10)))
 struct OneStepTests {
     private static let field = "X-Key"
 

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("The log of an outage", .timeLimit(.minutes(10)))
 struct OutageLogTests {
     private static let names = (0..<8).map { "n\($0).test" }
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Order of reloads", .timeLimit(.minutes(10)))
 struct ReloadTurnsTests {
     @Test("Reloads run one at a time, in the order in which they came")
     func order() async {

@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Bodies that are ready too late", .timeLimit(.minutes(10)))
 struct BodyOverdueTests {
     /// Bytes that do not shrink, because they repeat themselves beyond zlib's window of 32 KiB: it takes some ten thousand at
     /// once.

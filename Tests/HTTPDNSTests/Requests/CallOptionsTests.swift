@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNS
 
 /// The client's options, as one call changes them.
-@Suite("Options of a call")
 struct CallOptionsTests {
     private static let url = "https://one.test/"
 

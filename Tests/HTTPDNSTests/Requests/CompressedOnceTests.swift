@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNS
 
 /// How often a body in memory is compressed, told by where its bytes are: compressed twice they would be in two places.
-@Suite("Bodies compressed once a call", .timeLimit(.minutes(10)))
 struct CompressedOnceTests {
     private static let body = HTTPDNSClient.Request.Body.text("sent more than once").compressed()
 

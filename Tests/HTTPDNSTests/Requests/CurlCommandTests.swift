@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Command lines of requests")
 struct CurlCommandTests {
     private static let canary = "c4narybird"
 

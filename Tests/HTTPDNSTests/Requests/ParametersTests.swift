@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Parameters of queries and forms")
 struct ParametersTests {
     typealias Parameters = HTTPDNSClient.Parameters
 

@@ -6,7 +6,6 @@ import HTTPDNS
 import HTTPDNSCurl
 import Testing
 
-@Suite("Request bodies")
 struct RequestBodyTests {
     /// What the wire was given for `body`: its bytes, the length it was declared with, the content type.
     private func sent(

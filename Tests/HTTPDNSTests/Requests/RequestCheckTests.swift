@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Request checks")
 struct RequestCheckTests {
     @Test(
         "Fields that the client sets are refused before anything is asked or sent",

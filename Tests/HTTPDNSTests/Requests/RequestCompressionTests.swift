@@ -10,7 +10,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Row 68 of the acceptance list, on the way up.
-@Suite("Compressed request bodies", .timeLimit(.minutes(10)))
 struct RequestCompressionTests {
     static let codings = [HTTPDNSClient.ContentCoding.gzip, .deflate]
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Conditions on requests")
 struct RequestPredicateTests {
     private typealias Predicate = HTTPDNSClient.RequestPredicate
 

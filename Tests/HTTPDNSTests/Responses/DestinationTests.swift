@@ -5,7 +5,6 @@ import HTTPDNS
 import HTTPDNSTesting
 import Testing
 
-@Suite("Destination of a response")
 struct DestinationTests {
     @Test("The destination prints address, source, lifetime and connection on one line")
     func line() async throws {

@@ -6,7 +6,6 @@ import HTTPDNSCurl
 import ServerRig
 import Testing
 
-@Suite("Response body")
 struct ResponseBodyTests {
     private func body(_ chunks: [[UInt8]], endingWith failure: TransferFailure? = nil) async throws
         -> HTTPDNSClient.Response.Body

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNS
 
 /// The parts of a response besides its head and body: interim responses and trailers.
-@Suite("Trailers and interim responses of a call", .timeLimit(.minutes(10)))
 struct ResponseSectionsTests {
     private static let beginning = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"
     private static let end = "0\r\nX-Sum: 7\r\n\r\n"

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Validation and text of responses")
 struct ResponseValidationTests {
     private func response(_ status: Int, _ type: String?, _ body: [UInt8] = Array("{}".utf8)) -> HTTPDNSClient.Response
     {

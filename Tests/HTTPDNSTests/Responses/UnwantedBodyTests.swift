@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Bodies of redirects and of answers that are asked for again: read while that is cheap, so that their connection serves on.
-@Suite("Unread response bodies", .timeLimit(.minutes(10)))
 struct UnwantedBodyTests {
     /// Chunks of 1 KiB, which are counted; after the last one the stream is silent for ever.
     private final class Source: Sendable {

@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Row 59 of the acceptance list: what is sent again, and when.
-@Suite("Decisions about retries")
 struct RetryRunTests {
     private static let sent = RetryRun.Outcome.failure(.connectionLost, .firstByte, mayHaveBeenSent: true)
     private static let unsent = RetryRun.Outcome.failure(.connectFailed, .connect, mayHaveBeenSent: false)
@@ -193,7 +192,6 @@ struct RetryRunTests {
     }
 }
 
-@Suite("Budget of retries")
 struct RetryBudgetTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
 

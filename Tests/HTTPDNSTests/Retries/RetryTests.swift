@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Row 59 of the acceptance list.
-@Suite("Retries", .timeLimit(.minutes(10)))
 struct RetryTests {
     private static let lost = failure(.connectionLost, .firstByte, mayHaveBeenSent: true)
     private static let refused = failure(.connectFailed, .connect, mayHaveBeenSent: false)

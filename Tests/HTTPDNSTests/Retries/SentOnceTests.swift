@@ -6,7 +6,6 @@ import ServerRig
 import Testing
 
 /// A request that may have arrived, and must not be doubled.
-@Suite("Sent once", .timeLimit(.minutes(10)))
 struct SentOnceTests {
     private func client(_ port: UInt16) async throws -> HTTPDNSClient {
         try await mappedClient(port) { configuration in

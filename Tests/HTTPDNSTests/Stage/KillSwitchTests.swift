@@ -6,7 +6,6 @@ import HTTPDNSCurl
 import HTTPDNSTesting
 import Testing
 
-@Suite("Kill switch of a client")
 struct KillSwitchTests {
     private func rig(_ configure: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }) throws -> Rig {
         let rig = try Rig(configure: configure)

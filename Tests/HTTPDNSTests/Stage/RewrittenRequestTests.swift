@@ -6,7 +6,6 @@ import HTTPDNSCurl
 import HTTPDNSTesting
 import Testing
 
-@Suite("Rewritten request")
 struct RewrittenRequestTests {
     @Test("A rewritten request shows every field of a mapped name")
     func fields() async throws {

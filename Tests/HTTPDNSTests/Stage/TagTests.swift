@@ -7,7 +7,6 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-@Suite("Tag")
 struct TagTests {
     @Test("A second client asks no provider for a rewritten request within its life")
     func secondClient() async throws {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Leases of trust settings")
 struct TrustRegistryTests {
     private static let one = HTTPDNSTrust()
     private static let two = HTTPDNSTrust(roots: .file("two.pem"))

@@ -7,7 +7,6 @@ import Logging
 import ServerRig
 import Testing
 
-@Suite("The warning that certificates are not checked", .timeLimit(.minutes(10)))
 struct UncheckedCertificatesTests {
     private let log = RecordedLog()
     private let transport: HTTPDNSLibcurlTransport

@@ -6,7 +6,6 @@ import ServerRig
 import Testing
 
 /// The limit for a response head, and the code of others that a call runs.
-@Suite("Time limits of interceptors and hooks", .timeLimit(.minutes(10)))
 struct ForeignCodeLimitTests {
     enum Code: CaseIterable, Sendable { case application, network, computed, hook, secondHead }
 

@@ -13,8 +13,7 @@ import Testing
     "Times",
     .serialized,
     .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
-    .enabled(if: ServerRig.isAvailable([.nginx])),
-    .timeLimit(.minutes(10))
+    .enabled(if: ServerRig.isAvailable([.nginx]))
 )
 struct TimesTests {
     /// The factor of all bounds.

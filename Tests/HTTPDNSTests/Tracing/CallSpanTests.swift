@@ -13,7 +13,6 @@ import Tracing
 @testable import HTTPDNS
 @testable import HTTPDNSCurl
 
-@Suite("Spans of calls", .timeLimit(.minutes(10)))
 struct CallSpanTests {
     private typealias Request = HTTPDNSClient.Request
     private struct Refused: Error {}

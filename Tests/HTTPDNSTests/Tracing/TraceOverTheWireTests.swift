@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 import Tracing
 
-@Suite("Traces over the wire", .timeLimit(.minutes(10)))
 struct TraceOverTheWireTests {
     private typealias Request = HTTPDNSClient.Request
 

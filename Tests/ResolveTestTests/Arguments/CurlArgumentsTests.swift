@@ -8,7 +8,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Command lines in the forms of curl")
 struct CurlArgumentsTests {
     @Test(
         "Letters, attached values and values that begin with a dash are read as in curl",

@@ -7,7 +7,6 @@ import Testing
 @testable import resolve_test
 
 /// Arguments without a command, and options before it.
-@Suite("A command that the arguments do not name")
 struct ImpliedCommandTests {
     private func complete(_ line: String) throws -> String {
         try ImpliedCommand.complete(line.split(separator: " ").map(String.init)).joined(separator: " ")

@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The flags --map and --bootstrap")
 struct MapArgumentTests {
     @Test(
         "A rule has a name, an optional port, and addresses with optional ports",

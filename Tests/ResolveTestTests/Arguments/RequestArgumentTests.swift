@@ -8,7 +8,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The arguments HOST, -H and -d")
 struct RequestArgumentTests {
     @Test(
         "A host may have a port, and IPv6 needs brackets only then",

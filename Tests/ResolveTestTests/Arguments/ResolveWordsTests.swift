@@ -8,7 +8,6 @@ import Testing
 @testable import resolve_test
 
 /// The arguments of `resolve`, as users of dig write them.
-@Suite("The words of resolve")
 struct ResolveWordsTests {
     private func words(_ line: String, types: [String] = []) throws -> ResolveWords {
         try ResolveWords(line.split(separator: " ").map(String.init), types: types)

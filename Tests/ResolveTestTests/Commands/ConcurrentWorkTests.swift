@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Concurrent work")
 struct ConcurrentWorkTests {
     @Test("The results keep the order, and no more than the bound run at once", arguments: [0, 1, 3, 4, 500])
     func bounds(count: Int) async throws {

@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Verdict of a comparison")
 struct VerdictTests {
     /// The last parts of addresses in 203.0.113.0/24, each with what came of its proof: `7+` verified, `7!` refused, `7?`
     /// unreachable, `7` not probed.

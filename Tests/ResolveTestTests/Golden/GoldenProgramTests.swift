@@ -9,7 +9,6 @@ import Testing
 @testable import resolve_test
 
 /// Whole runs on terminals and without one, whose output does not depend on the machine.
-@Suite("The text output of resolve-test")
 struct GoldenProgramTests {
     struct Run: Sendable, CustomTestStringConvertible {
         var name: String

@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The measurements of a load")
 struct LoadRecordingTests {
     /// Returns a recording with these latencies.
     static func recording(_ latencies: some Sequence<Duration>, status: Int = 200) -> LoadRecording {

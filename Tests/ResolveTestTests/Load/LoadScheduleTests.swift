@@ -6,7 +6,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The schedule of a load")
 struct LoadScheduleTests {
     private let start = ContinuousClock.now
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("JSON output")
 struct JSONValueTests {
     @Test("Keys are in alphabetical order, on one line or on lines of their own")
     func order() {

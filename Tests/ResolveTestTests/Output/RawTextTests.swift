@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Bytes of arguments and header fields")
 struct RawTextTests {
     static let values: [[UInt8]] = [
         [], Array("plain".utf8), Array("Köln 😀".utf8), [0x4b, 0xf6, 0x6c, 0x6e], [0x80, 0xff, 0xc3],

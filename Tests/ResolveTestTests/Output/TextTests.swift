@@ -6,7 +6,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Text for terminals and shells")
 struct TextTests {
     @Test(
         "Control characters from outside are shown, not obeyed",

@@ -8,7 +8,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The text of -w")
 struct WriteOutTests {
     private func values() -> WriteOut.Values {
         var values = WriteOut.Values(url: "one.test", request: .init(url: "http://one.test"), fileName: "f")

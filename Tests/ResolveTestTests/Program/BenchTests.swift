@@ -8,7 +8,6 @@ import Testing
 @testable import ServerRig
 
 /// `bench` against a scripted server. The times are the server's, and limits on them are wide.
-@Suite("Resolve-test bench against a scripted server")
 struct BenchTests {
     private func bench(_ server: RawServer, _ arguments: [String]) async throws -> CommandResult {
         try await Program.run(

@@ -6,7 +6,6 @@ import Foundation
 import ServerRig
 import Testing
 
-@Suite("Resolve-test with a configuration file")
 struct ConfigurationFileTests {
     private static let text = """
         version: 1

@@ -11,8 +11,7 @@ import Testing
 @Suite(
     "Pasted command lines of curl",
     .enabled(if: ServerRig.isAvailable([.nginx]) && Command.find("curl") != nil),
-    .serialized,
-    .timeLimit(.minutes(10))
+    .serialized
 )
 struct CurlLinesTests {
     /// A line, with `HTTP`, `TLS` and `LIAR` for origins of the rig. `LIAR` has the certificate of another name.

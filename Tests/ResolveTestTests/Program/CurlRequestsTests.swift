@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// The bytes on the wire, and responses that no real server sends. A RawServer shows them, and sends them.
-@Suite("Requests of curl and of fetch", .enabled(if: Command.find("curl") != nil), .timeLimit(.minutes(10)))
+@Suite("Requests of curl and of fetch", .enabled(if: Command.find("curl") != nil))
 struct CurlRequestsTests {
     private static let programs = ["curl", "'\(Program.path)' fetch"]
 

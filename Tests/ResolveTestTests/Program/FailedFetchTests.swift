@@ -5,7 +5,6 @@
 import ServerRig
 import Testing
 
-@Suite("Calls of resolve-test fetch that fail")
 struct FailedFetchTests {
     private func fetch(_ server: RawServer, _ arguments: [String]) async throws -> CommandResult {
         try await Program.run(

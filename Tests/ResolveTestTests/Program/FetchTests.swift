@@ -6,7 +6,6 @@ import Foundation
 import ServerRig
 import Testing
 
-@Suite("Resolve-test fetch against a scripted server")
 struct FetchTests {
     private static func answer(_ status: String = "200 OK", _ body: String = "hello", fields: String = "")
         -> RawServer.Step

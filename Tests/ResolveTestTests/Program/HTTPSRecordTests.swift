@@ -11,7 +11,6 @@ import Testing
 @testable import resolve_test
 
 /// `resolve HOST HTTPS` against services that follow a script.
-@Suite("The HTTPS records of resolve")
 struct HTTPSRecordTests {
     /// A DNS message in response to `one.test HTTPS`, with records of these data.
     private static func message(_ records: [[UInt8]]) -> [UInt8] {

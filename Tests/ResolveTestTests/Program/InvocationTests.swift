@@ -8,7 +8,6 @@ import Testing
 @testable import resolve_test
 
 /// Whole runs of the built program without servers: what it prints where, and how it ends.
-@Suite("Runs of resolve-test")
 struct InvocationTests {
     struct Run: Sendable, CustomTestStringConvertible {
         var arguments: [String]

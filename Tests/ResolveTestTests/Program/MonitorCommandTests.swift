@@ -11,7 +11,6 @@ import Testing
 @testable import ServerRig
 
 /// `monitor --socket` against a service, which here is the test itself.
-@Suite("The command monitor and a running service")
 struct MonitorCommandTests {
     private static let canaries = ["query-s3same", "field-s3same", "cookie-s3same", "user-s3same", "answer-s3same"]
 

@@ -11,7 +11,6 @@ import Testing
 
 /// A call that sends and receives a secret at every place where one may be. Only the URL that the user typed is shown with its
 /// query and fragment, in the report on it.
-@Suite("Secrets in the outputs of resolve-test", .timeLimit(.minutes(10)))
 struct ProgramCanaryTests {
     /// The places of the secrets. The secret of a place is `canary-` and its index.
     private static let places = [

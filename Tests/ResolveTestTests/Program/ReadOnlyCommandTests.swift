@@ -8,7 +8,7 @@ import ServerRig
 import Testing
 
 /// Commands beside a running service, with the configuration file of that service.
-@Suite("Commands that only read", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
+@Suite("Commands that only read", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct ReadOnlyCommandTests {
     private static let name = "read-only.wild.test"
     /// No other test asks for it.

@@ -10,7 +10,6 @@ import ServerRig
 import Testing
 
 /// `dump`, `switch` and `watch --socket` against a service, which here is the test itself.
-@Suite("The command line and a running service")
 struct ServiceTests {
     /// A client with a control socket: `img.test` is cached, `map.test` mapped by the settings, `new.test` by the program.
     private struct Service {

@@ -8,7 +8,6 @@ import Testing
 @testable import ServerRig
 
 /// Signals, as shells and nohup hand them down.
-@Suite("Resolve-test and signals")
 struct SignalTests {
     /// Runs a watch below a shell line, and sends it `signal` once it watches.
     private func watched(_ prefix: String, _ arguments: [String], _ signal: Int32) async throws -> CommandResult {

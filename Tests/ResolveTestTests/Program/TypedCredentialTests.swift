@@ -7,7 +7,6 @@ import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
-@Suite("A login on the command line of fetch, over http", .timeLimit(.minutes(10)))
 struct TypedCredentialTests {
     /// A server that redirects from one host to the next by its connections, and gets what was sent to all of them.
     private func server(_ hosts: String...) throws -> RawServer {

@@ -12,7 +12,6 @@ import Testing
 
 /// A vendor's account whose queries are answered: no secret, signature or request is in anything that program and service
 /// say.
-@Suite("Secrets of a vendor's account", .timeLimit(.minutes(10)))
 struct VendorSecretTests {
     private static let name = "img.shop.test"
     /// A token for one vendor, and the secret of a signature for the other.

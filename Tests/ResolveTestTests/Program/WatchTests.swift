@@ -9,7 +9,6 @@ import Testing
 @testable import resolve_test
 
 /// `watch` as it is run: by scripts, on a terminal, and against a provider that changes and stops.
-@Suite("resolve-test watch")
 struct WatchTests {
     @Test(
         "A watch ends on its own, and its status is that of the last answers",

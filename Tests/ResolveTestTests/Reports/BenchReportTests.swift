@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The report of bench")
 struct BenchReportTests {
     /// A thousand responses between 1 and 100 ms in ten seconds, and two failures.
     private func report() -> BenchReport {

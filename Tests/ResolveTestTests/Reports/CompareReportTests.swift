@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Report of compare")
 struct CompareReportTests {
     private func hijacked() throws -> Comparison {
         var comparison = Comparison(

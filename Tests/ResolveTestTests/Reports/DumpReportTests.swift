@@ -8,7 +8,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The report of dump")
 struct DumpReportTests {
     /// A service with a quarantined provider, a stale answer, and a switched-off route, as its socket reports it.
     private static let text = """

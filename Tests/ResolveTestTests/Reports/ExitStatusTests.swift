@@ -10,7 +10,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Exit statuses of fetch")
 struct ExitStatusTests {
     private static func error(_ code: HTTPDNSClientError.Code, _ failure: TransferFailure? = nil) -> HTTPDNSClientError
     {

@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The report of explain")
 struct ExplainReportTests {
     private func weighted() throws -> RewriteView {
         var resolution = try Samples.mapped(

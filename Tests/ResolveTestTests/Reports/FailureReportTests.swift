@@ -8,7 +8,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Failures as text and JSON")
 struct FailureReportTests {
     private func failure() throws -> CommandFailure {
         var error = HTTPDNSClientError(

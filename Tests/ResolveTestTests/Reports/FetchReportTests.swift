@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The report of fetch")
 struct FetchReportTests {
     private func hop() throws -> FetchReport.Hop {
         FetchReport.Hop(

@@ -9,7 +9,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Hints of the program")
 struct FlagHintTests {
     private typealias Code = HTTPDNSClientError.Code
     private typealias Phase = HTTPDNSClientError.Phase

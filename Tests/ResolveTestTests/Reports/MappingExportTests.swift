@@ -8,7 +8,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Exported mappings")
 struct MappingExportTests {
     private static let file = """
         version: 1

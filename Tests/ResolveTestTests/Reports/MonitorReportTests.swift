@@ -9,7 +9,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The report of monitor")
 struct MonitorReportTests {
     typealias Record = HTTPDNSTrafficMonitor.Record
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The report of resolve")
 struct ResolveReportTests {
     private func report() throws -> ResolveReport {
         var provided = try Samples.provided(["203.0.113.30"])

@@ -8,7 +8,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The output of switch")
 struct SwitchReportTests {
     private static func state(isOn: Bool, _ entries: [(route: String?, origin: String, seconds: Double)]) throws
         -> HTTPDNSClient.Status.Switch

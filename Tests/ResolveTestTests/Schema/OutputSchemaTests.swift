@@ -22,8 +22,7 @@ private enum SchemaValidator {
 /// The output of every command with `--json`, beside the published schema, by the validator that Scripts/har-readers installs.
 @Suite(
     "The JSON Schema of resolve-test",
-    .enabled(if: ServerRig.isAvailable([.nginx, .bind]) && SchemaValidator.isAvailable),
-    .timeLimit(.minutes(20))
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]) && SchemaValidator.isAvailable)
 )
 struct OutputSchemaTests {
     /// A JSON document, and the definition that describes it.

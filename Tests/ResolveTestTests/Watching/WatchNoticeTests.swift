@@ -8,7 +8,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("Notices of watch")
 struct WatchNoticeTests {
     private let clock = ClockText { String(ClockText.universal($0).dropFirst(11).prefix(8)) }
     private let date = Date(timeIntervalSince1970: 1_795_269_731.5)

@@ -8,7 +8,6 @@ import Testing
 
 @testable import resolve_test
 
-@Suite("The live table of watch")
 struct WatchTableTests {
     /// What happened before the table is drawn.
     enum Step: Sendable {

@@ -11,7 +11,6 @@ import Testing
 @testable import HTTPDNSVendors
 
 /// No secret, signature, signed URL or cipher text in anything that the library can say.
-@Suite("Alibaba: canary")
 struct AlibabaCanaryTests {
     private static let secret = "ca0a57deadbeef00ca0a57deadbeef00"
     private static let key = "ca0a57feedface11ca0a57feedface11"

@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Alibaba: settings")
 struct AlibabaConfigurationTests {
     private static let canary = "canary5f3759df"
 

@@ -10,7 +10,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Alibaba: the contract of providers", .timeLimit(.minutes(10)))
 struct AlibabaContractTests {
     /// Answers as the service does, about four names; about one of them it keeps silent.
     private final class Service: UpstreamExchanging {

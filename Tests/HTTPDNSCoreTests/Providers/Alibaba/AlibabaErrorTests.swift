@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Alibaba: errors")
 struct AlibabaErrorTests {
     private static let first = HTTPDNSAddress(v4: 203, 107, 1, 1)
 

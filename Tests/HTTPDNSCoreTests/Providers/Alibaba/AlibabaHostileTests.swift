@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNSVendors
 
 /// What a service, or what answers in its place, may do wrong. Named after the list of the issue.
-@Suite("Alibaba: hostile answers")
 struct AlibabaHostileTests {
     private static let name = "www.example.com"
 

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Alibaba: requests")
 struct AlibabaRequestTests {
     private static let subnet = HTTPDNSAddressBlock("203.0.113.7/32")
 

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Alibaba: discovery of addresses and the vendor's switch")
 struct AlibabaScheduleTests {
     private static let found = #"{"service_ip":["198.51.100.1","198.51.100.2"],"service_ipv6":["2001:db8:1::1"]}"#
 

@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Alibaba: answers of version 1")
 struct AlibabaV1AnswerTests {
     private static let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)
     private static let otherV6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x20)

@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Alibaba: answers of version 2")
 struct AlibabaV2AnswerTests {
     private func read(
         _ text: String,

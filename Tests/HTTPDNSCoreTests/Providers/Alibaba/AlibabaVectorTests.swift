@@ -9,7 +9,6 @@ import Testing
 
 /// Every vector that there is, each reproduced by the code that signs and encrypts queries. Those that the vendor publishes
 /// are called so; the others were computed from its clients' sources by other means than this package.
-@Suite("Alibaba: vectors of signatures and ciphers")
 struct AlibabaVectorTests {
     /// The digest is over names, secret and time.
     @Test(

@@ -8,7 +8,6 @@ import Testing
 private let question = DNSQuestion.a("one.test")
 private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
-@Suite("JSON DNS: answers")
 struct JSONDNSMessageTests {
     private func outcome(_ text: String, _ question: DNSQuestion = question) throws -> HTTPDNSProviderAnswer.Family {
         try JSONDNSMessage(parsing: Array(text.utf8)).response(to: question).outcome()

@@ -8,7 +8,6 @@ import ServerRig
 import Testing
 
 /// The provider over its own transport, against nginx and against a server that says what no real one would.
-@Suite("JSON DNS provider over the wire", .timeLimit(.minutes(10)))
 struct JSONDNSOverTheWireTests {
     private static let message = JSONText.answer(
         to: .a("one.test"),

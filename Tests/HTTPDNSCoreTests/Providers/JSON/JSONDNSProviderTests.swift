@@ -10,7 +10,6 @@ import Testing
 private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 private let loopback6 = HTTPDNSAddress(family: .v6, high: 0, low: 1)
 
-@Suite("JSON DNS provider: requests and answers")
 struct JSONDNSProviderTests {
     @Test("Both families are requested by name and type, and both are answered")
     func bothFamilies() async throws {

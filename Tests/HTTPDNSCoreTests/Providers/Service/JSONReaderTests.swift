@@ -4,7 +4,6 @@
 import HTTPDNSCore
 import Testing
 
-@Suite("Untrusted JSON")
 struct JSONReaderTests {
     private func read(_ text: String) throws(JSONError) -> JSONValue { try JSONReader.read(Array(text.utf8)) }
 

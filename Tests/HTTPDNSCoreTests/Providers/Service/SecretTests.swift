@@ -7,7 +7,6 @@ import HTTPDNSVendors
 import ServerRig
 import Testing
 
-@Suite("Secrets")
 struct SecretTests {
     private static let canary = "canary-2718"
     private struct Leaky: Error, CustomStringConvertible { let description = canary }

@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Fields that a message has once")
 struct SingletonFieldTests {
     private func fields(_ name: HTTPField.Name, _ values: [String]) -> HTTPFields {
         HTTPFields(values.map { HTTPField(name: name, value: $0) })

@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Tencent: answers")
 struct TencentAnswerTests {
     private static let client = "|203.0.113.7"
 

@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNSVendors
 
 /// No token, key, query or cipher text in anything that the library can say.
-@Suite("Tencent: canary")
 struct TencentCanaryTests {
     /// A token and a key: both have no more than 16 octets.
     private static let secret = "ca0a57deadbeef00"

@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Tencent: settings")
 struct TencentConfigurationTests {
     private static let canary = "canary 5f3759df canary"
 

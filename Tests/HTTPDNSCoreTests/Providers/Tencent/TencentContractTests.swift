@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Tencent: the contract of providers", .timeLimit(.minutes(10)))
 struct TencentContractTests {
     /// Answers as the service does, about four names; about one of them it keeps silent.
     private final class Service: UpstreamExchanging {

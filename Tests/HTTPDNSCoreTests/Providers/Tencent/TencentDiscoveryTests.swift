@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Tencent: discovery of addresses")
 struct TencentDiscoveryTests {
     private func list(_ text: String) throws -> ServiceDiscovery {
         try TencentServiceList.read(Array(text.utf8), port: 8443)

@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Tencent: errors")
 struct TencentErrorTests {
     private static let other = HTTPDNSAddress(v4: 192, 0, 2, 2)
     private static let third = HTTPDNSAddress(v4: 192, 0, 2, 3)

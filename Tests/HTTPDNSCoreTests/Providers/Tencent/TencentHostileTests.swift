@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPDNSVendors
 
 /// What a service, or what answers in its place, may do wrong. Named after the list of the issue.
-@Suite("Tencent: hostile answers")
 struct TencentHostileTests {
     private static let name = "www.example.com"
 

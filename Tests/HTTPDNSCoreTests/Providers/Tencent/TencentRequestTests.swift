@@ -8,7 +8,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Tencent: requests")
 struct TencentRequestTests {
     private static let flags = "&ttl=1&clientip=1&query=1"
 

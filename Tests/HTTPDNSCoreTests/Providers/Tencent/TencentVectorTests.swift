@@ -9,7 +9,6 @@ import Testing
 
 /// Every AES vector that there is; they were computed from the sources of the vendor's clients by other means than this
 /// package. The vendor's own vector is of DES, which there is not.
-@Suite("Tencent: vectors of the cipher")
 struct TencentVectorTests {
     private static let vector = "000102030405060708090a0b0c0d0e0f"
     private static let answer = "192.0.2.10;192.0.2.11,300|203.0.113.7"

@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Vendors: AES")
 struct AESCipherTests {
     private static let key: [UInt8] = Array(0...15)
     private static let otherKey: [UInt8] = Array(1...16)

@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Vendors: clock")
 struct ClockOffsetTests {
     private let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)
 

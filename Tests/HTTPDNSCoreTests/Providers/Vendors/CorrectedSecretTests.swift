@@ -7,7 +7,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("A secret that is wrong for a while", .timeLimit(.minutes(10)))
 final class CorrectedSecretTests: Sendable {
     private struct Missing: Error {}
 

@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNSCore
 @testable import HTTPDNSVendors
 
-@Suite("Vendors: hexadecimal")
 struct HexadecimalTests {
     @Test(
         "Known bytes and texts are converted both ways",

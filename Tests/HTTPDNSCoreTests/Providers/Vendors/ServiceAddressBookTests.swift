@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Vendors: the service's addresses")
 final class ServiceAddressBookTests {
     private lazy var book = makeBook()
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNSCore
 
-@Suite("Vendors: discovery and storage of addresses")
 struct ServiceAddressesTests {
     private static let bootstrap = [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)]
     private static let found = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 198, 51, 100, 7), port: 8443)

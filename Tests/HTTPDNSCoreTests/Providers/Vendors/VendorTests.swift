@@ -66,7 +66,6 @@ enum VendorProtocol: CaseIterable {
     }
 }
 
-@Suite("Vendors: errors and answers of all protocols")
 struct VendorTests {
     @Test(
         "A rate limit has the service's Retry-After",
@@ -131,7 +130,6 @@ struct VendorTests {
 }
 
 /// The providers over their own transport, against a server that says what no real one would.
-@Suite("Vendors: over the wire", .timeLimit(.minutes(10)))
 struct VendorOverTheWireTests {
     static let vendors: [VendorProtocol] = [.alibabaV1, .alibabaV2, .tencent]
 
@@ -209,7 +207,6 @@ struct VendorOverTheWireTests {
     }
 }
 
-@Suite("Corpus of the fuzzer: vendors")
 struct VendorCorpusTests {
     /// How many inputs a reader takes; each other one is an error of one line in ASCII.
     private func accepted(
