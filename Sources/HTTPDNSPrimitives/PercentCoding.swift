@@ -41,8 +41,14 @@ package enum PercentCoding {
     /// Returns a text that stands for bytes, of which some stay.
     package static func encoded(_ bytes: some Sequence<UInt8>, keeping isKept: (UInt8) -> Bool) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
-        let text = bytes.flatMap { byte in
-            isKept(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.underestimatedCount)
+        for byte in bytes {
+            if isKept(byte) {
+                text.append(byte)
+            } else {
+                text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
         }
         return String(decoding: text, as: UTF8.self)
     }

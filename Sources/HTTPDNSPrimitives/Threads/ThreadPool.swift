@@ -27,7 +27,10 @@ package final class ThreadPool: Sendable {
         var isLeaving = false
 
         mutating func takeFirst() -> Work? {
-            if next.isEmpty { (next, later) = (later.reversed(), []) }
+            if next.isEmpty {
+                swap(&next, &later)
+                next.reverse()
+            }
             return next.popLast()
         }
     }

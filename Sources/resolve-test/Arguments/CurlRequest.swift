@@ -122,7 +122,7 @@ extension CurlOptions {
     ) throws(CommandFailure) {
         guard let text = request.headerFields[.contentLength] else { return }
         let length = request.body.knownLength ?? uploadFile.flatMap { BodyDestination.size(ofFile: $0) }
-        guard Int(digits: text) == length else {
+        guard let number = Int(digits: text), number == length else {
             throw .usage(
                 "-H \"Content-Length: ...\" is not the length of the body\(length.map { ", \($0)" } ?? "")",
                 hint: "leave it out: the client sends it"

@@ -76,8 +76,14 @@ extension FetchReport {
         _ client: HTTPDNSClient,
         where isShown: (HTTPDNSClient.CallRecord.Hop) -> Bool = { _ in true }
     ) -> [Hop] {
-        call.hops.indices.filter { isShown(call.hops[$0]) }
-            .compactMap { Hop(call, $0, settings, client) }
+        let afterGap = call.hops.indices.dropFirst().first { call.hops[$0].number > call.hops[$0 - 1].number + 1 }
+        var leftOut = call.hopsLeftOut
+        return call.hops.indices.filter { isShown(call.hops[$0]) }
+            .compactMap { index in
+                guard var hop = Hop(call, index, settings, client) else { return nil }
+                if let afterGap, index >= afterGap { (hop.leftOut, leftOut) = (leftOut, 0) }
+                return hop
+            }
     }
 }
 
@@ -96,7 +102,6 @@ extension FetchReport.Hop {
         // The first URL is the user's own. The others are those of servers.
         if index > 0 { self.rewrite.redactURLs() }
         let isLast = index == call.hops.count - 1
-        if index > 0 { leftOut = call.hopsLeftOut > 0 ? max(0, hop.number - call.hops[index - 1].number - 1) : 0 }
         let isFollowed = !isLast && call.hops[index + 1].number <= hop.number + 1
         let next =
             isFollowed
