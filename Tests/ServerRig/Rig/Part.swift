@@ -76,8 +76,8 @@ extension ServerRig {
 
     private static var servers: String? { getenv("HTTPDNS_TEST_SERVERS").map { String(cString: $0) } }
 
-    /// Whether the environment states that nothing else runs (`HTTPDNS_TEST_ALONE=1`, as `make test` does for tests in real
-    /// time).
+    /// Whether the environment states that the process runs one test at a time (`HTTPDNS_TEST_ALONE=1`, as `make test` does
+    /// for tests in real time).
     public static var hasMachineForItself: Bool {
         getenv("HTTPDNS_TEST_ALONE").map { String(cString: $0) } == "1"
     }
