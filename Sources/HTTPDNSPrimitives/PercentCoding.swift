@@ -54,7 +54,7 @@ package enum PercentCoding {
     }
 
     /// Returns the value of a hexadecimal digit; nil for any other byte.
-    private static func digit(_ byte: UInt8?) -> UInt8? {
+    static func digit(_ byte: UInt8?) -> UInt8? {
         switch byte {
         case .some(let byte) where UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte: byte - UInt8(ascii: "0")
         case .some(let byte) where UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20:

@@ -106,4 +106,16 @@ extension [UInt8] {
         let digits = Array<UInt8>("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
+
+    /// Reads hexadecimal digits in either case; nil for an odd number of digits and for any other character.
+    package init?(hexadecimal text: some StringProtocol) {
+        self = []
+        var rest = text.utf8[...]
+        while let first = rest.popFirst() {
+            guard let high = PercentCoding.digit(first), let low = PercentCoding.digit(rest.popFirst()) else {
+                return nil
+            }
+            append(high << 4 | low)
+        }
+    }
 }

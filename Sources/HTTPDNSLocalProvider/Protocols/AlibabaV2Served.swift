@@ -52,7 +52,7 @@ struct AlibabaV2Served: AlibabaProtocol {
             return
         }
         inquiry.record.isSigned = true
-        guard let key = secret.flatMap(Hexadecimal.octets) else {
+        guard let key = secret.flatMap({ [UInt8](hexadecimal: $0) }) else {
             throw Refusal(.invalidSignature, "serve.alibaba has no secret in hexadecimal to check the signature by")
         }
         let end = try parameters.required("exp")
@@ -69,7 +69,7 @@ struct AlibabaV2Served: AlibabaProtocol {
 
     private static func cipher(_ mode: BlockCipher.Mode, _ inquiry: ServedQuery) throws(Refusal) -> BlockCipher {
         let key = try inquiry.secret(inquiry.zone.settings.alibaba.encryptionKey)
-        guard let octets = key.flatMap(Hexadecimal.octets), let cipher = BlockCipher(mode, key: octets) else {
+        guard let octets = key.flatMap({ [UInt8](hexadecimal: $0) }), let cipher = BlockCipher(mode, key: octets) else {
             throw Refusal(.invalidEncryption, "serve.alibaba has no encryption_key of 32 hexadecimal digits")
         }
         return cipher
@@ -81,7 +81,7 @@ struct AlibabaV2Served: AlibabaProtocol {
         guard !parameters.pairs.contains(where: { encrypted.contains($0.name) || $0.name.hasPrefix("sdns-") }) else {
             throw Refusal(.invalidEncryption, "what belongs into enc is beside it, in clear")
         }
-        guard let octets = Hexadecimal.lowerCaseOctets(try parameters.required("enc")) else {
+        guard let octets = [UInt8](lowerCaseHexadecimal: try parameters.required("enc")) else {
             throw Refusal(.invalidEncryption, "enc is not lower-case hexadecimal with two digits for each byte")
         }
         guard let text = cipher.opened(octets) else {

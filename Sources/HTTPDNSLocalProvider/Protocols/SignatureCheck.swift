@@ -5,12 +5,13 @@
 internal import Crypto
 internal import CryptoExtras
 internal import Foundation
+internal import HTTPDNSPrimitives
 
 /// Verification of query signatures, with code that shares nothing with the clients' signing.
 enum SignatureCheck {
     /// Returns whether `signature` is the HMAC-SHA256 of `text` in lower-case hexadecimal. Compared in constant time.
     static func isHMAC(_ signature: String, of text: String, key: [UInt8]) -> Bool {
-        guard let code = Hexadecimal.lowerCaseOctets(signature) else { return false }
+        guard let code = [UInt8](lowerCaseHexadecimal: signature) else { return false }
         return HMAC<SHA256>.isValidAuthenticationCode(
             code,
             authenticating: Data(text.utf8),
@@ -20,12 +21,12 @@ enum SignatureCheck {
 
     /// Returns whether `signature` is the MD5 of `text` in lower-case hexadecimal.
     static func isMD5(_ signature: String, of text: String) -> Bool {
-        isSame(signature, Hexadecimal.text(Insecure.MD5.hash(data: Data(text.utf8))))
+        isSame(signature, Array(Insecure.MD5.hash(data: Data(text.utf8))).hexadecimal)
     }
 
     /// Returns whether `signature` is the SHA-256 of `text` in lower-case hexadecimal.
     static func isSHA256(_ signature: String, of text: String) -> Bool {
-        isSame(signature, Hexadecimal.text(SHA256.hash(data: Data(text.utf8))))
+        isSame(signature, Array(SHA256.hash(data: Data(text.utf8))).hexadecimal)
     }
 
     /// Returns whether two texts are equal, in a time that does not depend on the position of a difference.
@@ -87,36 +88,11 @@ struct BlockCipher: Sendable {
     }
 }
 
-/// Hexadecimal as the vendors' services read it.
-enum Hexadecimal {
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    /// Returns lower-case digits, two for each byte.
-    static func text(_ octets: some Sequence<UInt8>) -> String {
-        String(decoding: octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    /// Returns the bytes of lower-case digits; nil for anything else, including an odd number of digits.
-    static func lowerCaseOctets(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var octets: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-            octets.append(high << 4 | low)
-        }
-        return octets
-    }
-
-    /// Returns the bytes of digits in either case: consoles show secrets and keys in both.
-    static func octets(_ text: String) -> [UInt8]? { lowerCaseOctets(text.lowercased()) }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        default: nil
-        }
+extension [UInt8] {
+    /// Reads what vendors' services read: digits in lower case, else nil.
+    init?(lowerCaseHexadecimal text: String) {
+        guard text == text.lowercased() else { return nil }
+        self.init(hexadecimal: text)
     }
 }
 #endif

@@ -160,7 +160,7 @@ struct TencentEntry {
     /// Returns a parameter's text, decrypted for an account with encryption.
     func opened(_ text: String, _ name: String) throws(Refusal) -> String {
         guard let cipher else { return text }
-        guard let octets = Hexadecimal.lowerCaseOctets(text) else {
+        guard let octets = [UInt8](lowerCaseHexadecimal: text) else {
             throw Refusal(.invalidEncryption, "\(name) is not lower-case hexadecimal with two digits for each byte")
         }
         guard let opened = cipher.opened(octets), let text = String(validating: opened, as: UTF8.self) else {
@@ -176,7 +176,7 @@ struct TencentEntry {
             throw Refusal(.internalError, "the answer cannot be encrypted")
         }
         if inquiry.fault.garbage == .cipher { octets.removeLast(octets.count / 2 + 1) }
-        var hexadecimal = Hexadecimal.text(octets)
+        var hexadecimal = octets.hexadecimal
         if inquiry.fault.garbage == .oddHex { hexadecimal.removeLast() }
         return ServedReply(status: 200, text: hexadecimal)
     }

@@ -43,7 +43,7 @@ struct AlibabaSchedule: Sendable {
             (name: "sdk_version", value: "swift-httpdns"),
         ]
         if let secret {
-            let nonce = Hexadecimal.text(randomOctets(Self.nonceOctets))
+            let nonce = randomOctets(Self.nonceOctets).hexadecimal
             let time = "\(seconds + Self.validity)"
             parameters += [
                 (name: "n", value: nonce), (name: "t", value: time),

@@ -71,7 +71,7 @@ struct AlibabaV2Payload: Sendable {
     init?(_ encryption: HTTPDNSAlibabaProvider.Encryption?, key: String?) throws(HTTPDNSProviderError) {
         guard let encryption else { return nil }
         let mode: AESCipher.Mode = encryption == .cbc ? .cbc : .gcm
-        guard let octets = key.flatMap({ Hexadecimal.octets($0) }), let cipher = AESCipher(mode, key: octets) else {
+        guard let octets = key.flatMap({ [UInt8](hexadecimal: $0) }), let cipher = AESCipher(mode, key: octets) else {
             throw HTTPDNSProviderError(
                 code: .notConfigured,
                 message: "the encryption key is not \(2 * AESCipher.keyOctets) hexadecimal digits; "
@@ -100,7 +100,7 @@ struct AlibabaV2Payload: Sendable {
         let members = parameters.map { "\"\($0.name)\":\"\($0.value)\"" }.joined(separator: ",")
         do throws(AESCipher.Failure) {
             let vector = randomOctets(cipher.mode.vectorOctets)
-            return Hexadecimal.text(try cipher.encrypt(Array("{\(members)}".utf8), vector: vector))
+            return try cipher.encrypt(Array("{\(members)}".utf8), vector: vector).hexadecimal
         } catch {
             throw HTTPDNSProviderError(code: .notConfigured, message: error.description)
         }
@@ -129,7 +129,7 @@ struct AlibabaV2Signature {
 
     /// - Throws: `HTTPDNSProviderError` when the secret is not hexadecimal. The error does not contain the secret.
     init(secret: String) throws(HTTPDNSProviderError) {
-        guard let key = Hexadecimal.octets(secret), !key.isEmpty else {
+        guard let key = [UInt8](hexadecimal: secret), !key.isEmpty else {
             throw HTTPDNSProviderError(
                 code: .notConfigured,
                 message:

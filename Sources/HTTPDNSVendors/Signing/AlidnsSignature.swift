@@ -78,7 +78,7 @@ struct AlidnsSignature: JSONQuerySigning {
             throw HTTPDNSProviderError(unreadable: error)
         }
         let text = "\(account)\(word)\(seconds)\(host)\(accessKey)"
-        let key = Hexadecimal.text(SHA256.hash(data: Array(text.utf8)))
+        let key = Array(SHA256.hash(data: Array(text.utf8))).hexadecimal
         return "&uid=\(account)&ak=\(accessKey)&ts=\(seconds)&key=\(key)"
         #else
         throw HTTPDNSProviderError(

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCore
+internal import HTTPDNSPrimitives
 
 #if Signing
 internal import Crypto
@@ -23,7 +24,7 @@ enum VendorSigning {
     static func hmacSHA256(_ text: String, key: [UInt8]) throws(HTTPDNSProviderError) -> String {
         #if Signing
         let code = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key))
-        return Hexadecimal.text(code)
+        return Array(code).hexadecimal
         #else
         throw HTTPDNSProviderError(
             code: .notConfigured,
@@ -36,7 +37,7 @@ enum VendorSigning {
     /// valuable secret; TLS protects the query.
     static func md5(_ text: String) throws(HTTPDNSProviderError) -> String {
         #if Signing
-        return Hexadecimal.text(Insecure.MD5.hash(data: Array(text.utf8)))
+        return Array(Insecure.MD5.hash(data: Array(text.utf8))).hexadecimal
         #else
         throw HTTPDNSProviderError(
             code: .notConfigured,

@@ -141,7 +141,7 @@ struct TencentCipher: Sendable {
     func encrypted(_ text: String) throws(HTTPDNSProviderError) -> String {
         do throws(AESCipher.Failure) {
             let vector = randomOctets(cipher.mode.vectorOctets)
-            return Hexadecimal.text(try cipher.encrypt(Array(text.utf8), vector: vector))
+            return try cipher.encrypt(Array(text.utf8), vector: vector).hexadecimal
         } catch {
             throw HTTPDNSProviderError(code: .notConfigured, message: error.description)
         }
@@ -150,7 +150,7 @@ struct TencentCipher: Sendable {
     /// Returns the plain text of a body.
     func decrypted(_ body: [UInt8]) throws(VendorAnswerError) -> [UInt8] {
         let digits = TencentText.withoutLineEnd(body[...])
-        guard let octets = Hexadecimal.octets(String(decoding: digits, as: UTF8.self)) else {
+        guard let octets = [UInt8](hexadecimal: String(decoding: digits, as: UTF8.self)) else {
             throw VendorAnswerError(
                 "it is not hexadecimal, or has an odd number of digits; answers to encrypted queries are encrypted",
                 isText: false

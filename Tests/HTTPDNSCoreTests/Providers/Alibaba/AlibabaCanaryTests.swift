@@ -4,6 +4,7 @@
 #if Signing
 import HTTPDNSCurl
 import Foundation
+import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 
@@ -93,7 +94,7 @@ struct AlibabaCanaryTests {
         let family = #"{"ips":["192.0.2.10"],"ttl":60}"#
         let data = #"{"answers":[{"dn":"www.example.com","v4":\#(family)}]}"#
         let mode: AESCipher.Mode = encryption == .cbc ? .cbc : .gcm
-        let octets = try #require(Hexadecimal.octets(key))
+        let octets = try #require([UInt8](hexadecimal: key))
         let cipher = try #require(AESCipher(mode, key: octets))
         let vector = [UInt8](repeating: 7, count: mode.vectorOctets)
         let text = Data(try cipher.encrypt(Array(data.utf8), vector: vector)).base64EncodedString()

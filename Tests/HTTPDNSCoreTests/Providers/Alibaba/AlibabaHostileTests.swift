@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 import HTTPDNSCurl
+import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 
@@ -110,7 +111,7 @@ struct AlibabaHostileTests {
     @Test("Well-encrypted data that is no answer is refused, such as every prefix of one")
     func encryptedRubbish() async throws {
         let payload = try #require(try AlibabaV2Payload(.gcm, key: ScriptedAlibaba.aesKey))
-        let key = try #require(Hexadecimal.octets(ScriptedAlibaba.aesKey))
+        let key = try #require([UInt8](hexadecimal: ScriptedAlibaba.aesKey))
         let cipher = try #require(AESCipher(.gcm, key: key))
         let text = Array(try payload.decrypted(AlibabaBody.gcmData))
         let question = VendorQuery(hosts: [try HTTPDNSName(Self.name)], families: .v4)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCore
@@ -15,9 +16,9 @@ struct HexadecimalTests {
             as [([UInt8], String)]
     )
     func known(octets: [UInt8], text: String) {
-        #expect(Hexadecimal.text(octets) == text)
-        #expect(Hexadecimal.octets(text) == octets)
-        #expect(Hexadecimal.octets(text.uppercased()) == octets)
+        #expect(octets.hexadecimal == text)
+        #expect([UInt8](hexadecimal: text) == octets)
+        #expect([UInt8](hexadecimal: text.uppercased()) == octets)
     }
 
     @Test(
@@ -25,6 +26,6 @@ struct HexadecimalTests {
         arguments: ["0", "abc", "0g", " 00", "0x00", "00 ", "é"]
     )
     func refused(text: String) {
-        #expect(Hexadecimal.octets(text) == nil)
+        #expect([UInt8](hexadecimal: text) == nil)
     }
 }
