@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCurl
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// A value that counts the clients of each trust setting in use.
 struct TrustRegistry {

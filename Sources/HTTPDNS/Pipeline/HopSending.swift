@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 package import HTTPDNSCurl
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// The sender of hops, below all interceptors: libcurl's loop, or a script in tests.

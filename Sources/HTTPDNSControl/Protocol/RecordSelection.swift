@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-package import HTTPDNS
+internal import HTTPDNS
 package import HTTPDNSCore
 package import HTTPDNSMonitor
 internal import HTTPDNSPrimitives

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// The body of a response without its content codings: a single-pass sequence of chunks of at most 64 KiB.
 ///
