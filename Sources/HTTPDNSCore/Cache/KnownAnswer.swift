@@ -3,7 +3,7 @@
 
 package import HTTPDNSPrimitives
 
-/// What is known about a name: the newest definite answer, and the failed lookups since.
+/// The knowledge about a name: the newest definite answer, and the failed lookups since.
 ///
 /// A lookup returns it, and it is merged with what was known before. A value-type state machine: time is an argument, and there
 /// are no timers. ``CachedAnswer`` is the form in which it is stored and read.
