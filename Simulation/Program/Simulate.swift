@@ -144,9 +144,12 @@ func simulate(_ arguments: Arguments) -> Bool {
         if !isRepeated, let outcome = first[.whole] {
             // Nothing of the process may decide: not its addresses, its random numbers, or what it played before.
             isRepeated = true
-            if play(world, variants[0], keepsTrace: true).trace != outcome.trace {
-                let violation = Violation(rule: "a world that is played again has the same trace", facts: "")
-                broken.append((world, variants[0], [violation]))
+            let again = play(world, variants[0], keepsTrace: true).trace
+            if again != outcome.trace {
+                let same = zip(again, outcome.trace).prefix { $0 == $1 }.count
+                let facts = [outcome.trace, again].map { same < $0.count ? $0[same] : "the end" }
+                let rule = "a world that is played again has the same trace"
+                broken.append((world, variants[0], [Violation(rule: rule, facts: facts.joined(separator: ", then "))]))
             }
         }
         if let seconds = arguments.seconds, (ContinuousClock.now - start) / .seconds(1) > seconds { break }

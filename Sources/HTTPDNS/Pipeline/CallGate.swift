@@ -73,23 +73,26 @@ final class CallGate: Sendable {
 
 /// The tasks that wait for one event at a gate.
 private final class GateWaiters: Sendable {
-    private let waiting = Lock<[ObjectIdentifier: OneShot<Void>]>([:])
+    /// By numbers and not by addresses: released in their order, the same events have the same effects in each run.
+    private let waiting = Lock<(last: UInt64, waiters: [UInt64: OneShot<Void>])>((0, [:]))
 
     /// Returns when the event has happened, when the waiter is released otherwise, or when the task is canceled.
     /// - Parameter hasHappened: Whether there is nothing to wait for. It is checked under the lock: a later event calls
     ///   ``releaseAll()`` after it.
     func wait(_ waiter: OneShot<Void>, unless hasHappened: () -> Bool) async {
-        let waits = waiting.withLock { waiting in
-            if hasHappened() { return false }
-            waiting[ObjectIdentifier(waiter)] = waiter
-            return true
+        let number: UInt64? = waiting.withLock { waiting in
+            if hasHappened() { return nil }
+            waiting.last += 1
+            waiting.waiters[waiting.last] = waiter
+            return waiting.last
         }
-        guard waits else { return }
+        guard let number else { return }
         await waiter.value(orOnCancel: ())
-        waiting.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(waiter)) }
+        waiting.withLock { _ = $0.waiters.removeValue(forKey: number) }
     }
 
     func releaseAll() {
-        for waiter in waiting.withLock({ $0.values.map(\.self) }) { waiter.deliver() }
+        let waiters = waiting.withLock { $0.waiters.sorted { $0.key < $1.key } }
+        for (_, waiter) in waiters { waiter.deliver() }
     }
 }
