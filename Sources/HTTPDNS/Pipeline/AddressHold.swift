@@ -17,6 +17,8 @@ struct AddressHold: Sendable {
     /// operator.
     struct Provenance: Hashable, Sendable {
         var isSystem: Bool
+        /// Whether a mapping led to it, which the kill switch and requests for the system resolver skip.
+        var isMapped = false
         var generation: UInt64
     }
 

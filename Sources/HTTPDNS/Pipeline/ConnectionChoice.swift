@@ -124,6 +124,7 @@ extension AddressHold.Provenance {
         case .system: isSystem = true
         default: return nil
         }
+        isMapped = rewritten.resolution.mapping != nil
         generation = rewritten.generation
     }
 }

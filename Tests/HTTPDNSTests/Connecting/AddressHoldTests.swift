@@ -82,6 +82,7 @@ struct AddressHoldTests {
     func provenance() {
         for other in [
             AddressHold.Provenance(isSystem: true, generation: 1),
+            AddressHold.Provenance(isSystem: false, isMapped: true, generation: 1),
             AddressHold.Provenance(isSystem: false, generation: 2),
         ] {
             var hold = hold()
