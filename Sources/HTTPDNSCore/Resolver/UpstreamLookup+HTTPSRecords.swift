@@ -81,10 +81,16 @@ extension UpstreamLookup {
         )
     }
 
+    /// Asks all questions at once.
+    ///
+    /// They begin in the order of the records, and not in that of the tasks: free slots, the rest of a budget and the probe of
+    /// a provider belong to the preferred target.
     private func ask(_ questions: [ProviderPool.PoolAttempt]) async -> [(HTTPDNSName, ProviderPool.Outcome)] {
-        await withTaskGroup(of: (HTTPDNSName, ProviderPool.Outcome).self) { group in
-            for question in questions {
-                group.addTask { (question.query.host, await settings.pool.ask(question)) }
+        if Task.isCancelled { return questions.map { ($0.query.host, .canceled) } }
+        let begun = questions.map { ($0.query.host, settings.pool.begin($0)) }
+        return await withTaskGroup(of: (HTTPDNSName, ProviderPool.Outcome).self) { group in
+            for (host, question) in begun {
+                group.addTask { (host, await settings.pool.outcome(of: question)) }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Dispatch
 import HTTPDNSCore
+import HTTPDNSPrimitives
 import HTTPDNSTesting
 import Testing
 
 struct ServiceRoutingTests {
-    private func fixture(_ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }) throws
-        -> ResolverFixture
-    {
-        try ResolverFixture {
+    private func fixture(
+        ticket: UInt64 = 0,
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
+    ) throws -> ResolverFixture {
+        try ResolverFixture(ticket: ticket) {
             $0.routes[0].usesHTTPSRecords = true
             $0.families = .v4
             try change(&$0)
@@ -97,6 +100,23 @@ struct ServiceRoutingTests {
         #expect(resolution.identity == nil)
         #expect(fixture.provider.queries.map(\.host.description) == ["one.test", "edge.test"])
         #expect(texts(try fixture.immediate("one.test", port: 80)) == ["203.0.113.1:80"])
+    }
+
+    /// One slot shows the order, which that of the tasks must not decide.
+    @Test("The targets of HTTPS records are queried in the order of their records")
+    func targets() async throws {
+        // With zeros alone the shuffling of three records would draw for ever.
+        let fixture = try fixture(ticket: 1) {
+            $0.providerLimits["doh"] = HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)
+        }
+        let targets = (1...4).map { "t\($0).test" }
+        for target in targets { try say(nil, 2, about: target, in: fixture) }
+        let records = try targets.enumerated().map { position, target in
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: UInt16(position + 1), target: try HTTPDNSName(target))
+        }
+        try say(.bindings(records.reversed(), timeToLive: .seconds(30)), about: "one.test", in: fixture)
+        _ = try await CallWork.$executor.withValue(NewestFirst()) { try await fixture.resolve("one.test") }
+        #expect(fixture.provider.queries.map(\.host.description) == ["one.test"] + targets)
     }
 
     @Test("Aliases in a circle leave the name its own addresses")
@@ -209,5 +229,23 @@ struct ServiceRoutingTests {
         )
         #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.1:443"])
         #expect(fixture.provider.queries.allSatisfy { !$0.wantsHTTPSRecords })
+    }
+}
+
+/// An executor that runs one task at a time, the newest first.
+private final class NewestFirst: CallExecutor {
+    private let queue = DispatchQueue(label: "newest-first")
+    private let jobs = Lock<[UnownedJob]>([])
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+        queue.async {
+            self.jobs.withLock { $0.popLast() }?.runSynchronously(on: self.asUnownedTaskExecutor())
+        }
+    }
+
+    func sleep(until deadline: MonotonicTime) async throws {
+        try await Task.sleep(for: deadline - SystemTimeSource().now())
     }
 }
