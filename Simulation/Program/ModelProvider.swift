@@ -125,7 +125,8 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         let stage = currentStage
         let host = "\(query.host)"
         var isGood = false
-        stage.asks(source, for: host)
+        // The first name of a batch waits 2 ms for others.
+        stage.asks(source, for: host, after: batchLimit > 1 ? .milliseconds(2) : .zero)
         defer { stage.ends(source, for: host, isGood: isGood) }
         var draw = Draw(now: "answer \(name) \(host) \(query.families)", in: stage.seed)
         stage.note("query \(name) \(host) \(query.families)")

@@ -22,7 +22,6 @@ struct Variant: Hashable, CustomStringConvertible {
     var depth = Depth.whole
     var order: Schedule.Order
     var isObserved = false
-    var loops: Int?
 
     var description: String {
         var text =
@@ -32,7 +31,6 @@ struct Variant: Hashable, CustomStringConvertible {
             }
         if depth == .pipeline { text += ", without a transport" }
         if isObserved { text += ", observed" }
-        if let loops { text += ", \(loops) loops" }
         return text
     }
 }
@@ -190,14 +188,16 @@ private final class WorldRun: @unchecked Sendable {
     private var restarting: Task<Void, any Error>?
     /// The calls that have begun and not ended, by number, and how many have begun for each name.
     private var running: [Int: World.Call] = [:]
+    private var changes = 0
     /// The clients whose events are read now, and those whose events were read at all.
     private var observing = 0
     private var observed = 0
     private var begun: [Int: Int] = [:]
     /// The number of calls that a shut down client refused at once: its events may have ended before.
     private var refused = 0
-    /// The status of the last response that a name got from an address, if no two calls of it ran beside each other since.
-    private var lastStatus: [Int: [HTTPDNSEndpoint: Int]] = [:]
+    /// The status of the last response that each client got from an address of a name, if no two calls of the name ran beside each
+    /// other since.
+    private var lastStatus: [Int: [HTTPDNSEndpoint: [Bool: Int]]] = [:]
 
     init(_ stage: Stage, _ variant: Variant) {
         self.stage = stage
@@ -234,7 +234,7 @@ private final class WorldRun: @unchecked Sendable {
         configuration.resolver.hasIPv6Route = { settings.hasIPv6 }
         configuration.resolver.cache.staleLimit = settings.staleLimit
         configuration.connections.addressStickiness = settings.stickiness
-        let loops = variant.loops ?? settings.loops
+        let loops = settings.loops
         configuration.connections.loops = settings.takesLoopsInTurn ? .inTurn(loops) : .count(loops)
         configuration.connections.maximumPerHost = settings.maximumPerHost
         if settings.hedges { configuration.connections.hedgeAfter = .milliseconds(20) }
@@ -422,11 +422,13 @@ private final class WorldRun: @unchecked Sendable {
         var size = Draw(stage.seed, "size \(call.number)")
         if size.happens(1) { bytes += [UInt8](repeating: UInt8(ascii: "."), count: 100_000) }
         guard call.isStream else { return .bytes(bytes) }
-        var pieces = [bytes[...2], bytes[3...]][...]
-        var draw = Draw(stage.seed, "pieces \(call.number)")
+        let left = Lock((pieces: [bytes[...2], bytes[3...]][...], draw: Draw(stage.seed, "pieces \(call.number)")))
         let chunks = AsyncStream<ArraySlice<UInt8>> {
-            guard let piece = pieces.popFirst() else { return nil }
-            try? await Task.sleep(for: draw.time(.zero, .milliseconds(20)))
+            let next = left.withLock { left in
+                left.pieces.popFirst().map { ($0, left.draw.time(.zero, .milliseconds(20))) }
+            }
+            guard let (piece, pause) = next else { return nil }
+            try? await Task.sleep(for: pause)
             return piece
         }
         return .stream(length: Int64(bytes.count), chunks)
@@ -480,7 +482,7 @@ private final class WorldRun: @unchecked Sendable {
         running[call.number] = call
         stage.beginConnecting()
         stage.note("call \(call.number) \(name.host)")
-        let start = schedule.elapsed
+        let (start, changesBefore) = (schedule.elapsed, changes)
         let task = Task { [request] in try await self.send(request, call, client) }
         var canceler: Task<Void, Never>?
         if let pause = call.cancelAfter {
@@ -512,7 +514,8 @@ private final class WorldRun: @unchecked Sendable {
             // The status of a response whose body failed is not known.
             forgetStatus(of: call)
             stage.noteFailure(of: call)
-            check(error, of: call, by: client, after: .nanoseconds(schedule.elapsed - start))
+            let elapsed = Duration.nanoseconds(schedule.elapsed - start)
+            check(error, of: call, by: client, after: elapsed, changes: changes - changesBefore)
         }
         running[call.number] = nil
         canceler?.cancel()
@@ -531,7 +534,13 @@ private final class WorldRun: @unchecked Sendable {
         stage.note("result \(call.number) \(text) after \(elapsed)")
     }
 
-    private func check(_ error: any Error, of call: World.Call, by client: HTTPDNSClient, after elapsed: Duration) {
+    private func check(
+        _ error: any Error,
+        of call: World.Call,
+        by client: HTTPDNSClient,
+        after elapsed: Duration,
+        changes: Int
+    ) {
         var facts: String { "call \(call.number): \(error)" }
         guard let error = error as? HTTPDNSClientError else {
             if call.cancelAfter == nil { stage.violate("only a call that is canceled ends as canceled", facts) }
@@ -566,7 +575,8 @@ private final class WorldRun: @unchecked Sendable {
         // A request that waits for a connection is resolved again after that.
         let waits = !stage.world.isSequential && (settings.maximumPerHost ?? connecting.maximum) != nil
         if error.phase == .resolve, !settings.retries, settings.networkWait == .zero, !waits,
-            stage.visited[call.resource] == nil, elapsed > .milliseconds(3001)
+            // What failed by former settings is looked up by the newer ones.
+            stage.visited[call.resource] == nil, elapsed > .milliseconds(3001) * (1 + changes)
         {
             stage.violate(WorldRun.lookupTime, "\(facts), after \(elapsed)")
         }
@@ -604,8 +614,10 @@ private final class WorldRun: @unchecked Sendable {
             stage.visited[call.resource] == nil,
             !running.values.contains(where: { stage.visited[$0.resource]?.contains(call.name) == true })
         else { return forgetStatus(of: call) }
+        let isOfSecond = stage.secondClientCalls.contains(call.number)
         for exchange in exchanges {
-            let last = lastStatus[call.name, default: [:]].updateValue(exchange.status.code, forKey: exchange.remote)
+            let last = lastStatus[call.name, default: [:]][exchange.remote, default: [:]]
+                .updateValue(exchange.status.code, forKey: isOfSecond)
             guard exchange.keptPreviousAddress, let last, [421, 502, 503, 504].contains(last) else { continue }
             stage.violate(
                 "an address that refuses, and that the newest answer lacks, gets no more requests",
@@ -736,6 +748,7 @@ private final class WorldRun: @unchecked Sendable {
 
     private func apply(_ change: World.Change) async throws {
         stage.note("change \(change)")
+        changes += 1
         guard var (configuration, facts) = settings.last else { return }
         switch change {
         case .map(let name, let index):

@@ -238,9 +238,11 @@ final class Stage {
     }
 
     /// Notes that a provider begins to answer a query.
-    func asks(_ source: AnswerSource, for host: String) {
+    /// - Parameter wait: The longest time that its name may have waited for others of a batch. That counts to the second in
+    ///   which it has to answer.
+    func asks(_ source: AnswerSource, for host: String, after wait: Duration = .zero) {
         asked[source, default: [:]][host] = schedule.elapsed
-        waiting[source, default: [:]][host] = schedule.elapsed
+        waiting[source, default: [:]][host] = schedule.elapsed - wait.nanoseconds
     }
 
     /// Notes that a query has ended.

@@ -247,6 +247,8 @@ struct World {
             (settings.drainsServers, settings.stickiness, settings.hedges) = (true, .seconds(30), false)
             (settings.connecting.selection, settings.proxy, settings.retries) = (.automatic, nil, false)
         }
+        // A loop notices a time limit up to 1 ms late, by when it woke before, and which loop probes is a matter of the schedule.
+        if isSequential, settings.loops > 1 { settings.connecting.probes = false }
         // All connections of a call are those of one request, whose times have bounds.
         if isSequential, slow.happens(40) {
             (settings.retries, settings.hedges, settings.systemFallback) = (false, false, false)
@@ -364,6 +366,8 @@ struct World {
             events.append(Event(at: clocks.time(.zero, at), change: .wallClock(shift)))
         }
         var lacks = Draw(seed, "lacks")
+        // Files of settings are read while a thread that has read others is left, and when it ends is a matter of the schedule.
+        if settings.losesThreads, isSequential { settings.hasSecretFile = false }
         for lack in [Change.Lack.sockets, .threads] where lack == .threads ? settings.losesThreads : lacks.happens(30) {
             for _ in 0...lacks.below(3) {
                 let start = lacks.time(.zero, at)
