@@ -103,6 +103,7 @@ struct CrashTests {
         let words = line.split(whereSeparator: \.isWhitespace)
         #expect(words.dropLast() == ["miss", "hit"])
         let growth = try #require(words.last.flatMap { Int($0) })
-        #expect(growth < 16 << 20)
+        // It is 2 to 5 MB, and ten times as much when the threads of the folder are starved: each has memory of its own.
+        #expect(growth < Self.length / 8)
     }
 }
