@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// A domain name as in messages: length-prefixed labels with the root's zero at the end, letters in lower case.
 ///
 /// A label may contain any octet (RFC 2181 section 11). Names are therefore compared in this form and never as text. A dot or a
@@ -109,6 +111,6 @@ extension DNSName {
     }
 
     private static func digit(_ octet: UInt8) -> Int? {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(octet) ? Int(octet - UInt8(ascii: "0")) : nil
+        octet.isDigit ? Int(octet - UInt8(ascii: "0")) : nil
     }
 }

@@ -6,6 +6,15 @@ extension UInt8 {
     package var lowercasedASCII: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
+
+    package var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+
+    package var isLetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
+
+    /// Whether it is a letter, a digit, or one of the bytes of a text.
+    package func isLetterOrDigit(or others: String = "") -> Bool {
+        isLetter || isDigit || others.utf8.contains(self)
+    }
 }
 
 extension StringProtocol {

@@ -102,9 +102,7 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
         return name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
             (1...63).contains(label.utf8.count)
                 && label.utf8.allSatisfy {
-                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
-                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "-")
-                        || $0 == UInt8(ascii: "_")
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0.isDigit || "-_".utf8.contains($0)
                 }
         }
     }

@@ -28,14 +28,7 @@ package enum PercentCoding {
     /// Returns a text that stands for bytes, with digits in upper case.
     /// - Parameter others: The bytes that stay, besides letters and digits.
     package static func encoded(_ bytes: some Sequence<UInt8>, keeping others: String) -> String {
-        encoded(bytes) { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: others.utf8.contains(byte)
-            }
-        }
+        encoded(bytes) { $0.isLetterOrDigit(or: others) }
     }
 
     /// Returns a text that stands for bytes, of which some stay.

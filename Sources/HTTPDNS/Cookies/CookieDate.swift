@@ -53,11 +53,9 @@ enum CookieDate {
         }
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
     /// Returns the number at the start of a token. Text behind it may follow, but no further digit.
     private static func number(_ token: [UInt8], digits: ClosedRange<Int>) -> Int? {
-        let text = token.prefix(while: isDigit)
+        let text = token.prefix(while: \.isDigit)
         guard digits.contains(text.count) else { return nil }
         return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
@@ -65,7 +63,7 @@ enum CookieDate {
     /// Returns a time such as `9:05:59`. Text behind it may follow, but no further digit.
     private static func time(_ token: [UInt8]) -> (hour: Int, minute: Int, second: Int)? {
         let parts = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0].allSatisfy(isDigit), parts[1].allSatisfy(isDigit),
+        guard parts.count == 3, parts[0].allSatisfy(\.isDigit), parts[1].allSatisfy(\.isDigit),
             let hour = number(Array(parts[0]), digits: 1...2), let minute = number(Array(parts[1]), digits: 1...2),
             let second = number(Array(parts[2]), digits: 1...2)
         else { return nil }

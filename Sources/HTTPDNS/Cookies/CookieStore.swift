@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 /// A cookie with the fields of RFC 6265bis section 5.7. Times are milliseconds since 1970.
 struct StoredCookie: Sendable, Hashable {
@@ -262,7 +263,7 @@ enum CookieMatch {
     private static func isAddress(_ host: String) -> Bool {
         guard let last = host.utf8.split(separator: UInt8(ascii: ".")).last else { return false }
         return host.utf8.contains(UInt8(ascii: ":"))
-            || last.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            || last.allSatisfy(\.isDigit)
     }
 
     /// Whether the path of a request path-matches the path of a cookie.

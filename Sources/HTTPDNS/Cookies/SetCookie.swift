@@ -79,7 +79,7 @@ struct SetCookie: Sendable, Hashable {
     private static func seconds(_ value: [UInt8]) -> Int64? {
         let isNegative = value.first == UInt8(ascii: "-")
         let digits = isNegative ? value[1...] : value[...]
-        guard !digits.isEmpty, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+        guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else {
             return nil
         }
         if isNegative { return 0 }

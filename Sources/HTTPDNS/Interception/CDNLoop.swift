@@ -67,11 +67,7 @@ extension HTTPDNSClient {
 
         /// Whether a host, a port or a token has the byte (RFC 3986 section 3.2.2, RFC 9110 section 5.6.2).
         private static func isAllowed(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: "!#$%&'*+-.^_`|~:[]".utf8.contains(byte)
-            }
+            byte.isLetterOrDigit(or: "!#$%&'*+-.^_`|~:[]")
         }
 
         /// Returns the number of elements of a list that have the identifier. Parameters follow an identifier after a

@@ -49,14 +49,8 @@ struct SchemeHandlers: HTTPDNSClient.Interceptor {
 
     /// Whether a text is a scheme (RFC 3986 section 3.1).
     private static func isScheme(_ text: String) -> Bool {
-        guard let first = text.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first | 0x20 else { return false }
-        return text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
-            }
-        }
+        guard let first = text.utf8.first, first.isLetter else { return false }
+        return text.utf8.allSatisfy { $0.isLetterOrDigit(or: "+-") }
     }
 
     private func unknown(_ scheme: String) -> HTTPDNSClientError {

@@ -194,7 +194,7 @@ struct JSONSecretScan {
     private static let words = ["true", "false", "null", "\"\"", "''"].map { Array($0.utf8) }
     /// Returns whether a byte begins a number.
     static func isNumber(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        byte == UInt8(ascii: "-") || byte.isDigit
     }
 
     /// Returns whether a value is a number of tokens.

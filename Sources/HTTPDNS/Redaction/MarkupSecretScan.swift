@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// The secrets of markup (HTML, XML): `<input name="token" value="...">` in any order of the attributes, and the text of
 /// `<password>...</password>`. A value, which reads each tag once.
 struct MarkupSecretScan {
@@ -23,7 +25,7 @@ struct MarkupSecretScan {
 
     /// Reads the tag that begins at an index, unless it is inside of one that was read.
     mutating func readTag(_ bytes: [UInt8], at index: Int) {
-        guard index >= end, index + 1 < bytes.count, Self.isLetter(bytes[index + 1]) else { return }
+        guard index >= end, index + 1 < bytes.count, bytes[index + 1].isLetter else { return }
         var (found, isNamed, isSecret) = ([Range<Int>](), false, false)
         let name = Self.run(bytes, from: index + 1)
         var position = name.upperBound
@@ -98,9 +100,5 @@ struct MarkupSecretScan {
                 || byte == UInt8(ascii: "<")
         }
         return start..<(end ?? bytes.count)
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 }

@@ -80,7 +80,7 @@ struct SecretForm {
         let previous = index > 0 ? bytes[index - 1] : 0
         let byte = bytes[index]
         if byte == UInt8(ascii: "-") { return previous == byte ? nil : Self.privateKey(bytes, index) }
-        guard !Self.isAlphanumeric(previous) else { return nil }
+        guard !previous.isLetterOrDigit() else { return nil }
         if byte == Self.tokenStart[0], let range = webToken(bytes, index) { return range }
         if let range = key(bytes, index) { return range }
         return Self.credential(bytes, index)
@@ -131,7 +131,7 @@ struct SecretForm {
         for key in keys where bytes[index...].starts(with: key.prefix) {
             let start = index + key.prefix.count
             let end = bytes[start...].firstIndex { !key.includes($0) } ?? bytes.count
-            guard end - start >= key.minimum, !key.needsDigit || bytes[start..<end].contains(where: Self.isDigit) else {
+            guard end - start >= key.minimum, !key.needsDigit || bytes[start..<end].contains(where: \.isDigit) else {
                 if end - start > 256 { noKey = end }
                 continue
             }
@@ -155,7 +155,7 @@ struct SecretForm {
         let signs = bytes[run.endIndex...].prefix { $0 == UInt8(ascii: "=") }
         guard !run.isEmpty, !isParameter(bytes, run, signs) else { return nil }
         let isWhole = index == 0 && signs.endIndex == bytes.count
-        let hasDigit = run.contains(where: isDigit)
+        let hasDigit = run.contains(where: \.isDigit)
         let isSecret =
             if scheme == basic {
                 isWhole && run.count >= 16 || isPair(run)
@@ -175,7 +175,7 @@ struct SecretForm {
         let next = bytes[signs.endIndex]
         let isQuoted = next == UInt8(ascii: "\"") || next == UInt8(ascii: "'")
         guard isQuoted else { return isBase64URL(next) }
-        return signs.count == 1 && run.allSatisfy { isAlphanumeric($0) && !isDigit($0) || $0 == UInt8(ascii: "_") }
+        return signs.count == 1 && run.allSatisfy { $0.isLetter || $0 == UInt8(ascii: "_") }
     }
 
     /// Returns whether Base64 is that of a user and a password (RFC 7617).
@@ -189,15 +189,7 @@ struct SecretForm {
 
     // MARK: bytes
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
-
-    private static func isBase64URL(_ byte: UInt8) -> Bool {
-        isAlphanumeric(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-    }
+    private static func isBase64URL(_ byte: UInt8) -> Bool { byte.isLetterOrDigit(or: "-_") }
 }
 
 extension ArraySlice<UInt8> {

@@ -14,7 +14,7 @@ package struct SecretNames: Sendable {
         "sign", "ticket", "totp", "xauth", "xsrf",
     ]
     /// The most layers of percent-encoding that are read. A name or value with more of them counts as a secret.
-    package static let maximumDecodings = 3
+    static let maximumDecodings = 3
 
     private let names: Set<[UInt8]>
     /// The names with a star in front, at the end, and at both ends.
@@ -44,11 +44,11 @@ package struct SecretNames: Sendable {
 
     /// Returns whether a name as a whole is that of a secret.
     @inlinable
-    package func containsWhole(_ name: some Collection<UInt8>) -> Bool { contains(normalized: Self.normalized(name)) }
+    func containsWhole(_ name: some Collection<UInt8>) -> Bool { contains(normalized: Self.normalized(name)) }
 
     /// Returns whether a name is that of a secret, as it is or behind percent-encoding. A name with too many layers of it is one.
     @inlinable
-    package func containsEncoded(_ name: some Collection<UInt8>) -> Bool {
+    func containsEncoded(_ name: some Collection<UInt8>) -> Bool {
         if contains(name) { return true }
         return name.contains(UInt8(ascii: "%")) && contains(encoded: String(decoding: name, as: UTF8.self))
     }

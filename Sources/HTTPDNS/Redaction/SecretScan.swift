@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// The replacement of secrets in free text: the values of `name=value`, of `"name": value`, of header lines and of markup, the
 /// user information of URLs, and secrets that ``SecretForm`` recognizes.
 struct SecretScan: Sendable {
@@ -166,7 +168,7 @@ struct SecretScan: Sendable {
         guard !Self.isMarked(bytes, start) else { return nil }
         // The types of variables, such as `[String!]`, are no values.
         if bytes[start] == UInt8(ascii: "["), let first = bytes[(start + 1)...].first(where: { $0 > 0x20 }),
-            Self.isQuote(first) || Self.isDigit(first)
+            Self.isQuote(first) || first.isDigit
         {
             let mark = Self.isQuote(first) ? "\"\(HTTPDNSClient.Redaction.mark)\"" : HTTPDNSClient.Redaction.mark
             return Finding(range: start..<JSONSecretScan.valueEnd(bytes, from: start), text: mark)
@@ -193,7 +195,7 @@ struct SecretScan: Sendable {
         let value = bytes[start..<end]
         guard let first = value.first, first != UInt8(ascii: "$") else { return nil }
         let word = value.last == UInt8(ascii: "!") ? value.dropLast() : value
-        guard Self.isDigit(first) || word.count >= 4, !Self.words.contains(Array(word)) else { return nil }
+        guard first.isDigit || word.count >= 4, !Self.words.contains(Array(word)) else { return nil }
         return Finding(range: start..<end)
     }
 
@@ -277,20 +279,9 @@ struct SecretScan: Sendable {
         bytes[lower..<end].lastIndex { $0 != UInt8(ascii: "\\") }.map { $0 + 1 } ?? lower
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
     private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
 
     private static func isPartOfName(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "%"), UInt8(ascii: "["),
-            UInt8(ascii: "]"),
-            0x80...:
-            true
-        default: false
-        }
+        byte >= 0x80 || byte.isLetterOrDigit(or: "_-.%[]")
     }
 }

@@ -168,7 +168,7 @@ package enum URLText {
         let name = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
         guard let colon = authority[name...].firstIndex(of: UInt8(ascii: ":")) else { return true }
         let port = authority[colon...].dropFirst()
-        return !port.isEmpty && port.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return !port.isEmpty && port.allSatisfy(\.isDigit)
     }
 }
 

@@ -166,7 +166,7 @@ extension ServeSettings.Failure {
     fileprivate static let form = SettingForm<Self> { _ in
         codes.facts(nil)
     } read: { reader, node, path, _ in
-        guard let text = node.text, text.utf8.contains(where: { !(0x30...0x39).contains($0) }) else {
+        guard let text = node.text, text.utf8.contains(where: { !$0.isDigit }) else {
             return reader.read(.number(400...599), of: node, path: path).map { .status($0) }
         }
         return reader.read(codes, of: node, path: path).map { .code($0) }

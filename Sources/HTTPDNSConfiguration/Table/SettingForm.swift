@@ -415,14 +415,7 @@ extension SettingForm<String> {
 }
 
 /// Returns whether names of providers and accounts may have a byte.
-func isNameOctet(_ octet: UInt8) -> Bool {
-    switch octet {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-        true
-    default: false
-    }
-}
+func isNameOctet(_ octet: UInt8) -> Bool { octet.isLetterOrDigit(or: "-_.") }
 
 /// Paths, which are relative to the folder of the configuration file.
 extension SettingForm<String> {

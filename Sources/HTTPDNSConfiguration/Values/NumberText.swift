@@ -135,7 +135,7 @@ enum PercentText {
         while number.hasSuffix(" ") { number.removeLast() }
         let parts = number.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let areDigits = parts.allSatisfy { part in
-            !part.isEmpty && part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            !part.isEmpty && part.utf8.allSatisfy(\.isDigit)
         }
         guard areDigits, let whole = parts.first, whole.count <= 3, whole == "0" || !whole.hasPrefix("0") else {
             return nil
@@ -150,7 +150,7 @@ enum WholeNumberText {
     static func parse(_ text: String, in range: ClosedRange<Int>) throws(ValueMistake) -> Int {
         let allowed = "allowed: a whole number from \(range.lowerBound) to \(range.upperBound)"
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+        guard !digits.isEmpty, digits.utf8.allSatisfy(\.isDigit) else {
             throw ValueMistake("\(quoted(text)) is not a whole number; \(allowed)")
         }
         guard digits == "0" || !digits.hasPrefix("0") else {

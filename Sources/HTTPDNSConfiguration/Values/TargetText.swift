@@ -16,7 +16,7 @@ package enum TargetText {
 
     /// Returns the target of an IPv4 address without a port; nil for all other text.
     package static func plainTarget(_ text: String) -> HTTPDNSMapping.Target? {
-        guard let first = text.utf8.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first,
+        guard let first = text.utf8.first, first.isDigit,
             !text.utf8.contains(UInt8(ascii: ":"))
         else { return nil }
         return HTTPDNSAddress(text).map { HTTPDNSMapping.Target($0) }
@@ -75,7 +75,7 @@ package enum TargetText {
         }
         let characters = text.utf8
         let isNumeric = characters.allSatisfy {
-            $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+            $0 == UInt8(ascii: ".") || $0.isDigit
         }
         if isNumeric {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false)

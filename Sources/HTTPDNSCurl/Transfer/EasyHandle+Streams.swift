@@ -189,7 +189,7 @@ enum StreamTrace: Equatable {
         guard line.count > text.count else { return nil }
         for start in 0..<(line.count - text.count) where line[start] == text[0] {
             guard UnsafeRawBufferPointer(rebasing: line[start...]).starts(with: text) else { continue }
-            let digits = line[(start + text.count)...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            let digits = line[(start + text.count)...].prefix(while: \.isDigit)
             guard UnsafeRawBufferPointer(rebasing: line[digits.endIndex...]).begins(with: end) else { return nil }
             return UInt32(String(decoding: digits, as: UTF8.self))
         }

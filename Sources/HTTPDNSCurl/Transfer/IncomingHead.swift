@@ -203,7 +203,7 @@ struct IncomingHead {
     private static func status(in line: UnsafeRawBufferPointer) -> Int? {
         guard let space = line.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         let digits = line[(space + 1)...].prefix(3)
-        guard digits.count == 3, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }
+        guard digits.count == 3, digits.allSatisfy({ $0.isDigit }) else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 }

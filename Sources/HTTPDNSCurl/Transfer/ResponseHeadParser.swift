@@ -94,7 +94,7 @@ enum ResponseHeadParser {
         }
         let rest = line[(space + 1)...]
         let digits = rest.prefix(3)
-        guard digits.count == 3, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+        guard digits.count == 3, digits.allSatisfy({ $0.isDigit }),
             rest.count == 3 || isSpace(rest[rest.startIndex + 3])
         else { return nil }
         let code = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }

@@ -359,11 +359,8 @@ extension ParsedURL {
 
     /// Returns whether the text before a colon is a scheme (RFC 3986 section 3.1), and not part of a path.
     private static func isScheme(_ text: Substring.UTF8View) -> Bool {
-        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
-        guard let first = text.first, isLetter(first) else { return false }
-        return text.allSatisfy { byte in
-            isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.".utf8.contains(byte)
-        }
+        guard let first = text.first, first.isLetter else { return false }
+        return text.allSatisfy { $0.isLetterOrDigit(or: "+-.") }
     }
 }
 

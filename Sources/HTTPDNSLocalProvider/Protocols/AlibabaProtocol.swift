@@ -47,7 +47,7 @@ extension AlibabaProtocol {
     }
 
     static func checkAccount(_ account: some StringProtocol, _ settings: ServeSettings.Alibaba) throws(Refusal) {
-        guard settings.account.map({ $0 == account }) ?? account.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard settings.account.map({ $0 == account }) ?? account.utf8.allSatisfy(\.isDigit) else {
             throw Refusal(.invalidAccount, "the account is not that of serve.alibaba")
         }
     }

@@ -134,7 +134,7 @@ final class CacheFolder: Sendable {
     private static func isPart(_ name: String) -> Bool {
         guard name.hasSuffix(partSuffix) else { return false }
         let number = name.utf8.dropLast(partSuffix.utf8.count)
-        return !number.isEmpty && number.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return !number.isEmpty && number.allSatisfy(\.isDigit)
     }
 
     /// Whether a name is that of a stored response: a digest, a number and the suffix.

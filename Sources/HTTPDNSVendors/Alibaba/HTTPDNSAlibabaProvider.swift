@@ -312,7 +312,7 @@ struct AlibabaCustomParameters: Sendable {
             HTTPDNSProviderConfigurationError(provider: provider, message: message)
         }
         for (key, value) in parameters.sorted(by: { $0.key < $1.key }) {
-            guard !key.isEmpty, key.utf8.allSatisfy(Self.isWordOctet) else {
+            guard !key.isEmpty, key.utf8.allSatisfy({ $0.isLetterOrDigit(or: "-_") }) else {
                 throw refusal(
                     "the key of a custom parameter is empty, or has other characters than a-z, A-Z, 0-9, - and _"
                 )
@@ -320,7 +320,7 @@ struct AlibabaCustomParameters: Sendable {
             guard !key.hasPrefix(Self.prefix) else {
                 throw refusal("the custom parameter \(key) has the prefix \(Self.prefix), which is added; leave it out")
             }
-            guard !value.isEmpty, value.utf8.allSatisfy({ Self.isWordOctet($0) || $0 == UInt8(ascii: "=") }) else {
+            guard !value.isEmpty, value.utf8.allSatisfy({ $0.isLetterOrDigit(or: "-_=") }) else {
                 throw refusal(
                     "the value of the custom parameter \(key) is empty, or has other characters than a-z, A-Z, 0-9, -, _ and ="
                 )
@@ -332,14 +332,5 @@ struct AlibabaCustomParameters: Sendable {
         }
         sorted = parameters.map { (name: Self.prefix + $0.key, value: $0.value) }
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-    }
-
-    private static func isWordOctet(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 }

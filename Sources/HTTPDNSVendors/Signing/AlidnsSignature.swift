@@ -47,7 +47,7 @@ struct AlidnsSignature: JSONQuerySigning {
         }
         #if Signing
         for (name, word) in [("account", account), ("access key", accessKey)] {
-            guard !word.isEmpty, word.utf8.allSatisfy(Self.isWordOctet) else {
+            guard !word.isEmpty, word.utf8.allSatisfy({ $0.isLetterOrDigit(or: "-_.") }) else {
                 throw refusal("its \(name) is empty or has other characters than a-z, A-Z, 0-9, -, _ and .")
             }
         }
@@ -91,14 +91,5 @@ struct AlidnsSignature: JSONQuerySigning {
     func isSame(as other: any JSONQuerySigning) -> Bool {
         guard let other = other as? AlidnsSignature else { return false }
         return other.account == account && other.accessKey == accessKey && other.secret == secret
-    }
-
-    private static func isWordOctet(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default: false
-        }
     }
 }

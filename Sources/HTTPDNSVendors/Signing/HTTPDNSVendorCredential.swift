@@ -41,15 +41,7 @@ public struct HTTPDNSVendorCredential: Sendable, CustomStringConvertible {
 
     /// Whether a text is 1 to 128 of a-z, A-Z, 0-9, `-`, `_` and `.`, which need no escaping in a URL.
     static func isPlain(_ text: String) -> Bool {
-        (1...128).contains(text.utf8.count)
-            && text.utf8.allSatisfy { octet in
-                switch octet {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+        (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0.isLetterOrDigit(or: "-_.") }
     }
 
     /// Reads the secrets.

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 #if CommandLine
+internal import HTTPDNSPrimitives
+
 /// Untrusted text in a form that is safe for a terminal: a server must not move the cursor, and an error has one line.
 enum PrintableText {
     static func line(_ text: String) -> String {
@@ -37,16 +39,6 @@ enum ShellText {
         "'" + argument.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "/"),
-            UInt8(ascii: ","), UInt8(ascii: "@"), UInt8(ascii: "+"), UInt8(ascii: "%"), UInt8(ascii: "="):
-            true
-        default: false
-        }
-    }
+    private static func isPlain(_ byte: UInt8) -> Bool { byte.isLetterOrDigit(or: "_-.:/,@+%=") }
 }
 #endif

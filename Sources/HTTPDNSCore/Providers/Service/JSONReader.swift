@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
+
 /// A parser for JSON texts (RFC 8259) of services: untrusted bytes.
 ///
 /// Total: every sequence of bytes gives a value or a ``JSONError``, in time and memory linear in its length, with at most
@@ -157,7 +159,7 @@ extension JSONReader {
 
     private mutating func skipDigits() -> Int {
         let start = offset
-        while let octet = current, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(octet) { offset += 1 }
+        while let octet = current, octet.isDigit { offset += 1 }
         return offset - start
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSPrimitives
 package import HTTPTypes
 
 /// The time that a server asks the client to wait (`Retry-After`, RFC 9110 section 10.2.3).
@@ -24,15 +25,14 @@ package enum RetryAfter {
 
     /// Returns a number of seconds, rounded up; nil for any other text. Parameters, and the unit of seconds, may follow it.
     private static func seconds(_ text: Substring.UTF8View) -> Int64? {
-        func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var rest = text.drop(while: isSpace)
-        let whole = rest.prefix(while: isDigit)
+        let whole = rest.prefix(while: \.isDigit)
         guard !whole.isEmpty else { return nil }
         rest = rest.dropFirst(whole.count)
         var hasFraction = false
         if rest.first == UInt8(ascii: ".") {
-            let fraction = rest.dropFirst().prefix(while: isDigit)
+            let fraction = rest.dropFirst().prefix(while: \.isDigit)
             hasFraction = fraction.contains { $0 != UInt8(ascii: "0") }
             rest = rest.dropFirst(1 + fraction.count)
         }
