@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 

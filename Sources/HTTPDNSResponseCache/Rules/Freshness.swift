@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 
 /// The age and the lifetime of a stored response (RFC 9111 section 4.2), in milliseconds.
 struct Freshness: Hashable, Sendable {

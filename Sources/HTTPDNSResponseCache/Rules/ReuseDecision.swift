@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPTypes
 
 /// The use of a stored response for a request (RFC 9111 section 4, RFC 5861, RFC 8246).

@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 extension DNSResponse {
     /// The maximum number of hops in an alias chain. Resolvers stop at 8 to 17; chains of CDNs have up to 5, and more where a
     /// load balancer of DNS is before them.
-    package static let maximumAliasHops = 16
+    static let maximumAliasHops = 16
 
     /// Returns the outcome for the queried family, by the owner rule: an address counts only in the answer section, of the
     /// queried type, at the end of the single loop-free alias chain from the queried name.

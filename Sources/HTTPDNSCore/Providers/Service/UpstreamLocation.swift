@@ -15,7 +15,7 @@ package struct UpstreamLocation: Sendable {
     package let scope: HTTPDNSAddressPolicy.Scope
 
     /// - Parameters:
-    ///   - url: An https URL; http only for loopback literals.
+    ///   - text: An https URL; http only for loopback literals.
     ///   - bootstrap: The service's addresses; required unless the URL has a literal.
     ///   - provider: The provider's name, for errors.
     package init(

@@ -47,6 +47,9 @@ package struct CacheControl: Hashable, Sendable {
 
     package init() {}
 
+    /// Whether the response to a request with `Authorization` may be for others too (RFC 9111 section 3.5).
+    package var permitsSharing: Bool { isPublic || sharedMaximumAge != nil || mustRevalidate }
+
     /// Reads the directives of all `Cache-Control` fields. Names are compared without case, and unknown ones are ignored.
     package init(_ fields: HTTPFields) {
         for field in fields[values: .cacheControl] {
@@ -91,14 +94,14 @@ package struct CacheControl: Hashable, Sendable {
         guard !text.isEmpty else { return nil }
         var value: Int64 = 0
         for byte in text.utf8 {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            guard byte.isDigit else { return nil }
             value = min(value * 10 + Int64(byte - UInt8(ascii: "0")), maximumSeconds)
         }
         return value
     }
 
     /// Splits a field at the commas outside quotes. A name is in lower case, and a value is without its quotes.
-    private static func directives(in field: String) -> [(name: String, value: String?)] {
+    static func directives(in field: String) -> [(name: String, value: String?)] {
         ListElements(field).compactMap { element in
             guard let equals = element.firstIndex(of: "=") else { return (element.lowercased(), nil) }
             let value = element[element.index(after: equals)...]
@@ -120,36 +123,6 @@ package struct CacheControl: Hashable, Sendable {
         }
         return text
     }
-}
-
-/// The rules about responses that another request must not get (RFC 9111 section 3), for stored responses and for shared reads.
-package enum ResponseSharing {
-    /// Fields with cookies, which are for one user.
-    private static let cookies = ["set-cookie", "set-cookie2"].compactMap { HTTPField.Name($0) }
-
-    /// Whether a response has cookies.
-    package static func haveCookies(_ fields: HTTPFields) -> Bool { cookies.contains { fields.contains($0) } }
-
-    /// Whether a response is a part (206), or answers fields that only one request has: conditions (304, 412), credentials
-    /// (401, 407), a range (416) or an expectation (417). It is not stored, and says nothing about a stored response.
-    package static func answersOneRequest(_ status: Int) -> Bool {
-        [206, 304, 401, 407, 412, 416, 417].contains(status)
-    }
-
-    /// Returns the names in `Vary`, in lower case; nil for `*`, which no request matches.
-    package static func varyingNames(in fields: HTTPFields) -> [String]? {
-        var names: Set<String> = []
-        for element in fields[values: .vary].flatMap({ ListElements($0) }) {
-            if element == "*" { return nil }
-            names.insert(element.lowercased())
-        }
-        return names.sorted()
-    }
-}
-
-extension CacheControl {
-    /// Whether the response to a request with `Authorization` may be for others too (RFC 9111 section 3.5).
-    package var permitsSharing: Bool { isPublic || sharedMaximumAge != nil || mustRevalidate }
 }
 
 /// The elements of a field whose value is a list (RFC 9110 section 5.6.1), without the blanks around them and without empty
