@@ -18,8 +18,7 @@ extension HTTPDNSClient.CookieJar {
             let value = field(
                 for: CookieURL(url),
                 hasCrossedSites: context.constraints.hasCrossedSites,
-                // RFC 9110 section 9.2.1.
-                isSafe: [.get, .head, .options, .trace].contains(request.method)
+                isSafe: request.method.isSafe
             )
         else { return url }
         // Bytes outside ASCII go back as they came.

@@ -182,6 +182,9 @@ package struct CachedAnswer: @unchecked Sendable {
         return now < expiresAt + limit
     }
 
+    /// Returns whether it has addresses that may be served when there are no newer ones.
+    func mayServe(at now: MonotonicTime) -> Bool { kind == .addresses && isFresh(at: now) || isStale(at: now) }
+
     /// Returns whether a use at `now` refreshes it in the background.
     func wantsRefresh(at now: MonotonicTime) -> Bool {
         guard now >= refreshAt, kind == .addresses else { return false }

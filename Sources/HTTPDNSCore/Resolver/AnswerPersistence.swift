@@ -196,10 +196,10 @@ final class AnswerPersistence: Sendable {
     ) -> HTTPDNSStoredResolution? {
         guard let answer = settings.adopt(answer) else { return nil }
         let header = answer.header
-        guard header.kind == .addresses, answer.addressCount > 0, header.families == 0, !header.isSystemOnly,
+        guard answer.mayServe(at: now), answer.addressCount > 0, header.families == 0, !header.isSystemOnly,
             !header.isAbsolute,
             header.details?.fields.httpsRecords == nil, let origin = header.origin, let provider = origin.provider,
-            let service = origin.terms.service, now < header.expiresAt || answer.isStale(at: now)
+            let service = origin.terms.service
         else { return nil }
         let age = (now - header.sentAt).wholeNanoseconds / 1_000_000
         return HTTPDNSStoredResolution(

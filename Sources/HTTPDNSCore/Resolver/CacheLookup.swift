@@ -345,9 +345,4 @@ extension CachedAnswer {
         guard let moment = query.freshAfter, sentAt < moment else { return false }
         return failure.map { $0.retryAt <= moment } ?? true
     }
-
-    /// Returns whether the answer may be served when there is no newer one.
-    func mayServe(at now: MonotonicTime) -> Bool {
-        kind == .addresses && isFresh(at: now) || isStale(at: now)
-    }
 }

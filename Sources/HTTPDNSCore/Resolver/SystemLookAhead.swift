@@ -45,10 +45,7 @@ struct SystemLookAhead: Sendable {
     /// first.
     private var namesInUse: [CacheKey] {
         let now = resolver.fixed.timeSource.now()
-        let known = resolver.cache.answers.filter { answer in
-            answer.kind == .addresses && !answer.header.isSystemOnly
-                && (answer.isFresh(at: now) || answer.isStale(at: now))
-        }
+        let known = resolver.cache.answers.filter { !$0.header.isSystemOnly && $0.mayServe(at: now) }
         let keys = known.sorted { $0.sentAt > $1.sentAt }.map(\.key)
         let index = settings.mappings.index
         guard index.hasVia else { return keys }

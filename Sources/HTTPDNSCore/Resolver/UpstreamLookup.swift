@@ -197,10 +197,9 @@ extension UpstreamLookup {
     /// - Parameter source: Nil means any source.
     func hasAnswer(of source: HTTPDNSResolver.Resolution.Source?, at now: MonotonicTime) -> Bool {
         guard let known = shard.state.withLock({ $0.table.find(key) }).flatMap(settings.adopt),
-            known.kind == .addresses, source == nil || known.origin?.source == source,
-            screen.allowsPart(of: known)
+            source == nil || known.origin?.source == source
         else { return false }
-        return now < known.expiresAt || known.isStale(at: now)
+        return known.mayServe(at: now) && screen.allowsPart(of: known)
     }
 
     /// Queries the system resolver after the providers failed.

@@ -164,17 +164,14 @@ extension TransferRequest {
         }
     }
 
-    /// Whether a second sending is harmless, whatever became of the first: a safe method (RFC 9110 section 9.2.1) without a body.
-    var mayBeRepeated: Bool {
-        !hasBody && (method == .get || method == .head || method == .options)
-    }
+    /// Whether a second sending is harmless, whatever became of the first: the method is safe, and there is no body.
+    var mayBeRepeated: Bool { !hasBody && method.isSafe }
 
-    /// Whether two sendings may be in progress together: the method is safe (RFC 9110 section 9.2.1), and the body is in
-    /// memory. Idempotent methods such as PUT are not sufficient: of two concurrent sendings the older one may be executed
-    /// last, after a later request.
+    /// Whether two sendings may be in progress together: the method is safe, and the body is in memory. Idempotent methods
+    /// such as PUT are not sufficient: of two concurrent sendings the older one may be executed last, after a later request.
     var mayBeHedged: Bool {
         if case .stream = body { return false }
-        return [.get, .head, .options, .trace].contains(method)
+        return method.isSafe
     }
 
     /// Whether its server expects a body, and must be informed when there is none (RFC 9110 section 8.6). Some respond with 411
@@ -188,4 +185,9 @@ extension TransferLimits {
         guard let connect, let tls else { return true }
         return connect >= .seconds(150) || tls >= .seconds(150)
     }
+}
+
+extension HTTPRequest.Method {
+    /// Whether a request with it asks for no change (RFC 9110 section 9.2.1).
+    package var isSafe: Bool { [.get, .head, .options, .trace].contains(self) }
 }
