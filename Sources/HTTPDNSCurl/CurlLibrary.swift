@@ -85,20 +85,12 @@ package enum CurlLibrary {
     /// Tests: TransportConnectionTests, DeadConnectionTests, RepetitionTests.
     static let endlessEntries = versionNumber < 0x080000 ? -1 : Int(Int32.max)
 
-    /// Whether libcurl closes an idle connection that has unread TLS 1.3 session tickets.
+    /// Whether libcurl closes an idle connection over HTTP/1.1 that has unread TLS 1.3 session tickets.
     ///
-    /// libcurl quirk: Unread session tickets (8.14.1; not 7.88.1). libcurl closes a connection that was made ahead over
-    /// HTTP/1.1 with TLS 1.3, since its session tickets are unread (`Curl_conn_seems_dead`), and makes another one.
-    /// Tests: StrayBytesTests, PreconnectTLSTests.
+    /// libcurl quirk: Unread session tickets (8.14.1 over HTTP/1.1; 7.88.1 over HTTP/2). libcurl closes a connection that was
+    /// made ahead with TLS 1.3, since its session tickets are unread (`Curl_conn_seems_dead`), over HTTP/2 until the server's
+    /// SETTINGS have arrived too (`http2_connisdead`), and makes another one. Tests: StrayBytesTests, PreconnectTLSTests.
     package static let closesWithUnreadTickets = versionNumber >= 0x080000
-
-    /// Whether libcurl closes an idle HTTP/2 connection of which only TLS 1.3 session tickets have arrived.
-    ///
-    /// libcurl quirk: Only session tickets (7.88.1; not 8.14.1). libcurl closes a connection that was made ahead over HTTP/2
-    /// when the session tickets of TLS 1.3 have arrived and the server's SETTINGS have not (`http2_connisdead`), and makes
-    /// another one: servers send both together, so a request meets it only within moments of the handshake.
-    /// Tests: PreconnectTLSTests.
-    package static let closesWithOnlyTickets = versionNumber < 0x080000
 
     /// Whether libcurl finds a kept connection to a proxy whatever the login (libcurl quirk "One name for an HTTPS proxy").
     package static let matchesProxyWithoutLogin = versionNumber >= 0x080000

@@ -129,7 +129,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         package static let cause = "httpdns.cause"
         /// The name of a ``HTTPDNSClientMetrics``. All series of an exporter with a name have it, and no others.
         package static let client = "httpdns.client"
-        package static let connectionState = "http.connection.state"
+        static let connectionState = "http.connection.state"
         package static let errorType = "error.type"
         package static let freshness = "httpdns.freshness"
         package static let method = "http.request.method"

@@ -32,7 +32,7 @@ final class CallFrame: Sendable {
     private let sent = Atomic(false)
     private let hops = Atomic(0)
     private let ended = Atomic(false)
-    /// The time until which foreign code of the call may run; nil for no limit, and while a hop has its own.
+    /// The time until which foreign code of the call may run: that of a hop's head, then that of the call; nil for no limit.
     private let headLimit: Lock<MonotonicTime?>
     /// The credential of the caller's request, and its origin; nil for a request without one.
     private let callerCredential: (value: HTTPDNSClient.Credential, origin: HTTPDNSClient.Origin?)?
@@ -189,46 +189,4 @@ final class CallFrame: Sendable {
     var failedInterceptors: [String] { failed.withLock { $0.reversed().map(\.name) } }
 
     func noteSent() { sent.store(true, ordering: .relaxed) }
-}
-
-/// The settings of a client that apply to each call.
-struct CallSettings: Hashable, Sendable {
-    let options: HTTPDNSClient.Options
-    let headers: HostHeaderRules?
-    let retryBudget: HTTPDNSClient.RetryPolicy.Budget
-    let credentials: [HTTPDNSClient.Origin: HTTPDNSClient.Credential]
-    /// The trust settings for HTTPS proxies: the client's own, never those of a request's host.
-    let proxyTrust: ProxyTrust
-
-    init(_ configuration: HTTPDNSClient.Configuration) {
-        options = configuration.options
-        headers = HostHeaderRules(configuration.headers)
-        retryBudget = configuration.retryBudget
-        credentials = configuration.credentials
-        proxyTrust = ProxyTrust(configuration.trust)
-    }
-}
-
-/// The settings behind a reference: each call and each hop holds them, and copying the values would count references to
-/// all of them.
-final class SharedCallSettings: Sendable {
-    let values: CallSettings
-    /// The options of a call that changes nothing.
-    let options: HTTPDNSClient.Request.SharedOptions
-
-    init(_ values: CallSettings) {
-        self.values = values
-        options = HTTPDNSClient.Request.SharedOptions(HTTPDNSClient.Request.Options(values.options))
-    }
-}
-
-/// The facts about a hop for its errors, also long after the head, while the body is read.
-struct HopRecord: Sendable {
-    let rewritten: HTTPDNSRewriter.RewrittenRequest
-    let time: CallTime
-
-    /// The host as the caller wrote it.
-    var host: String { rewritten.content.url.host.description }
-    /// The host and port, for messages.
-    var origin: String { "\(rewritten.content.url.parsed.hostText):\(rewritten.content.url.port)" }
 }

@@ -11,7 +11,7 @@ package struct FileSettings: Sendable {
     /// The settings of the client, without providers.
     package var configuration = HTTPDNSClient.Configuration()
     /// Whether the file is refused when other users may write it.
-    package var refusesOpenFile = false
+    var refusesOpenFile = false
     package var providers: [Provider] = []
     /// The scope of the answers of providers without their own scope.
     package var answerScope = HTTPDNSAddressPolicy.Scope.public

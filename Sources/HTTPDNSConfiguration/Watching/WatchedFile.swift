@@ -36,7 +36,7 @@ package struct WatchedFileReading: Sendable {
     /// The status of the file when the reading began.
     package var sight: FileStatus?
     /// Whether the status was the same when the reading ended.
-    package var isSteady: Bool
+    var isSteady: Bool
 
     package init(bytes: [UInt8], sight: FileStatus?, isSteady: Bool = true) {
         (self.bytes, self.sight, self.isSteady) = (bytes, sight, isSteady)

@@ -22,7 +22,7 @@ package enum ControlProtocol {
     /// The time that a connection may be open without a request.
     static let idleLimit = Duration.seconds(60)
     /// The maximum number of names in one refresh: providers bill queries, and have other work.
-    package static let maximumRefresh = 1000
+    static let maximumRefresh = 1000
     /// The allowed interval between two snapshots of a watch, in seconds.
     package static let watchInterval = 0.2...60.0
 }
@@ -44,17 +44,17 @@ package struct ControlFault: Error, Codable, Hashable, Sendable {
         /// The request has a version that this library does not support.
         package static let unsupportedVersion = Code(rawValue: "unsupported-version")
         /// The command does not exist.
-        package static let unknownCommand = Code(rawValue: "unknown-command")
+        static let unknownCommand = Code(rawValue: "unknown-command")
         /// No route has this pattern.
         package static let unknownRoute = Code(rawValue: "unknown-route")
         /// The service gave the control socket no traffic monitor.
-        package static let noMonitor = Code(rawValue: "no-monitor")
+        static let noMonitor = Code(rawValue: "no-monitor")
         /// The connection has a watch already.
-        package static let alreadyWatching = Code(rawValue: "already-watching")
+        static let alreadyWatching = Code(rawValue: "already-watching")
         /// The reply would be longer than the limit for replies.
         package static let replyTooLong = Code(rawValue: "reply-too-long")
         /// The limit on connections is reached.
-        package static let tooManyConnections = Code(rawValue: "too-many-connections")
+        static let tooManyConnections = Code(rawValue: "too-many-connections")
         /// There was no request for too long.
         package static let idle = Code(rawValue: "idle")
         /// The peer is neither the service's own user nor root.

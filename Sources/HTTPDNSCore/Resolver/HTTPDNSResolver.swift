@@ -51,7 +51,7 @@ public final class HTTPDNSResolver: Sendable {
     /// - Parameters:
     ///   - isEnabled: Whether the file has the resolver switched on.
     ///   - systemResolver: Nil means one with the threads of the settings.
-    ///   - maximumFlights: The maximum number of concurrent lookups.
+    ///   - maximumLookups: The maximum number of concurrent lookups.
     ///   - random: A function that returns a uniform random number below its argument.
     package init(
         _ configuration: HTTPDNSResolver.Configuration,

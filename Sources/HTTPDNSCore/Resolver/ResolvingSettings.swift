@@ -33,7 +33,7 @@ final class ResolvingSettings: Sendable {
     /// - Parameters:
     ///   - previous: The settings that these replace.
     ///   - counting: The counters of queries.
-    ///   - makeTeam: A function that creates a provider pool, which takes over unchanged providers from another pool.
+    ///   - makePool: A function that creates a provider pool, which takes over unchanged providers from another pool.
     /// - Throws: ``HTTPDNSResolver/ConfigurationError``.
     init(
         _ given: HTTPDNSResolver.Configuration,

@@ -27,7 +27,7 @@ package final class SystemResolver: SystemResolving {
     /// The maximum number of threads while lookups wait, unless the settings have more from the start.
     package static let maximumThreads = 64
     /// The time that a lookup waits for a thread before more are started.
-    package static let growthDelay = Duration.milliseconds(20)
+    static let growthDelay = Duration.milliseconds(20)
 
     private let state: Lock<State>
     private let time: any TimeSource
