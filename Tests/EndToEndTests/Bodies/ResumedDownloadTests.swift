@@ -166,12 +166,7 @@ struct ResumedDownloadTests {
             .sendText("HTTP/1.1 206 Partial Content\r\n\(rest)"),
             .hang
         )
-        let tls = try await TLSRelay(
-            to: server.port,
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
-            protocols: "http/1.1"
-        )
+        let tls = try await TLSRelay(to: server.port, protocols: "http/1.1")
         let relay = try TCPRelay(to: "127.0.0.1", port: tls.port)
         let url = "https://resume.wild.test:\(relay.port)/"
         try await withClient(settings { $0.trustRoots = .file(rig.certificateAuthorityFile) }) { client in

@@ -280,7 +280,7 @@ struct RefusedStreamRetryTests {
         let rig = try await ServerRig.shared()
         let host = "\(said.name).wild.test"
         let answer = HTTP2Frames.head("204", endsStream: true)
-        let (server, relay) = try await TLSRelay.saying([said.frames, answer], rig)
+        let (server, relay) = try await TLSRelay.saying([said.frames, answer])
         defer { withExtendedLifetime(server) {} }
         var configuration = try rig.settings(mappings: [host: .addresses(["127.0.0.1:\(relay.port)"])])
         configuration.retries = .standard

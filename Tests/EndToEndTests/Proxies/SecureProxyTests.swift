@@ -20,12 +20,7 @@ struct SecureProxyTests {
             .sendText("HTTP/1.1 200 Connection established\r\nX-Proxy: canary\r\n\r\n"),
             .serve("ok")
         )
-        let relay = try await TLSRelay(
-            to: server.port,
-            certificate: rig.certificateFile("\(certificate).pem"),
-            key: rig.certificateFile("\(certificate).key"),
-            protocols: "http/1.1"
-        )
+        let relay = try await TLSRelay(to: server.port, certificate: certificate, protocols: "http/1.1")
         return (relay, server)
     }
 
@@ -222,13 +217,7 @@ struct SecureProxyTests {
     func tlsOfServer() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(rules: ["http_access allow CONNECT"])
-        let relay = try await TLSRelay(
-            to: squid.port,
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
-            protocols: "http/1.1",
-            options: ["-tls1_2"]
-        )
+        let relay = try await TLSRelay(to: squid.port, protocols: "http/1.1", options: ["-tls1_2"])
         var settings = try rig.settings(mappings: [
             "one.test": .addresses(["127.0.0.1"]), "img.shop.test": .addresses(["127.0.0.2"]),
         ])

@@ -10,11 +10,7 @@ import Testing
 @Suite("Trust of hosts", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
 struct HostTrustTests {
     private func server(_ rig: ServerRig, _ certificate: String, _ options: [String] = []) async throws -> TLSServer {
-        try await TLSServer(
-            certificate: rig.certificateFile("\(certificate).pem"),
-            key: rig.certificateFile("\(certificate).key"),
-            options: options
-        )
+        try await TLSServer(certificate: certificate, options: options)
     }
 
     @Test("Each host is trusted by its own settings and by no other host's")

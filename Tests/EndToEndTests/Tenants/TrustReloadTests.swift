@@ -113,11 +113,7 @@ struct TrustReloadTests {
         )
         var server: TLSServer?
         if let options = item.options {
-            server = try await TLSServer(
-                certificate: rig.certificateFile("good.pem"),
-                key: rig.certificateFile("good.key"),
-                options: options
-            )
+            server = try await TLSServer(options: options)
         }
         let address = server == nil ? "127.0.0.2" : "127.0.0.1"
         let url = "https://\(item.host):\(server?.port ?? rig.tlsPort)/"

@@ -77,11 +77,7 @@ struct TrustTableTests {
 
     private func fetch(_ item: Case, insecurely: Bool) async throws -> Int {
         let rig = try await ServerRig.shared()
-        let server = try await TLSServer(
-            certificate: rig.certificateFile("\(item.certificate).pem"),
-            key: rig.certificateFile("\(item.key).key"),
-            options: item.options
-        )
+        let server = try await TLSServer(certificate: item.certificate, key: item.key, options: item.options)
         var configuration = try rig.settings(mappings: [item.host: .addresses(["127.0.0.1"])])
         try item.change(&configuration.trust, rig)
         if insecurely { configuration.trust.verification = .insecurelyAcceptingAnyCertificate }

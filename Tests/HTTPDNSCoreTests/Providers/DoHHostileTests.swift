@@ -107,7 +107,7 @@ struct DoHHostileTests {
     )
     func newConnection(_ said: (name: String, frames: [[UInt8]])) async throws {
         let rig = try await ServerRig.shared()
-        let (server, relay) = try await TLSRelay.saying(said.frames + [Self.answer()], rig)
+        let (server, relay) = try await TLSRelay.saying(said.frames + [Self.answer()])
         let provider = try provider(relay, rig)
         #expect(try await provider.resolve(query(.seconds(60))).v4 == Self.expected, "\(said.name)")
         await provider.shutdown()
@@ -126,8 +126,7 @@ struct DoHHostileTests {
         let (server, relay) = try await TLSRelay.scripted(
             TLSRelay.connection(saying: HTTP2Frames.reset(code)) + [
                 .wait(second), .send(isAnswered ? Self.answer(stream: 3) : HTTP2Frames.reset(code, stream: 3)),
-            ],
-            rig
+            ]
         )
         let provider = try provider(relay, rig)
         let query = try query(.seconds(60))

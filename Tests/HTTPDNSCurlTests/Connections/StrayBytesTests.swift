@@ -84,11 +84,8 @@ struct StrayBytesTests {
                 port: server.port
             )
         }
-        let rig = try await ServerRig.shared()
         let relay = try await TLSRelay(
             to: server.port,
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
             protocols: "http/1.1",
             options: [security == .tls12 ? "-tls1_2" : "-tls1_3"]
         )
@@ -96,7 +93,7 @@ struct StrayBytesTests {
             server: server,
             sends: sends,
             relay: relay,
-            fixture: TransportFixture(trust: .file(rig.certificateAuthorityFile)),
+            fixture: try await TransportFixture.trustingRig(),
             url: "https://one.test:\(relay.port)/",
             port: relay.port
         )

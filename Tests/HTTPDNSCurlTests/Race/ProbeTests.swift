@@ -44,8 +44,7 @@ struct ProbeTests {
         request.limits = .patient
         #expect(try await transport.fetch(request).endpoint == good)
         let server = try await TLSServer(
-            certificate: rig.certificateFile("tenant.pem"),
-            key: rig.certificateFile("tenant.key"),
+            certificate: "tenant",
             options: ["-state", "-verify", "2", "-CAfile", rig.certificateFile("clients-ca.pem")],
             address: address,
             port: rig.tlsPort

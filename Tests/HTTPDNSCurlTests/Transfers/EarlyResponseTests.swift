@@ -73,7 +73,6 @@ struct EarlyResponseTests {
     }
 
     private func endsAfterReset(_ goesOn: Bool, within limit: Duration) async throws -> Bool {
-        let rig = try await ServerRig.shared()
         // Little of what is read stands before the piece.
         let piece = [UInt8](repeating: 1, count: 4_000)
         let isReset = Gate()
@@ -82,11 +81,10 @@ struct EarlyResponseTests {
                 .readHead, .readHead, .send(HTTP2Frames.settings), .read(piece.count), .pause(.milliseconds(50)),
                 .send(HTTP2Frames.head("413", endsStream: true) + HTTP2Frames.reset(0)), .pause(.milliseconds(50)),
                 .open(isReset),
-            ],
-            rig
+            ]
         )
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         let fed = HandFedStream()
         fed.feed.yield(piece)
         let began = ContinuousClock.now
@@ -143,10 +141,9 @@ struct EarlyResponseTests {
         goesOn: Bool = false,
         _ body: (TransportFixture, TransferRequest) async throws -> Void
     ) async throws {
-        let rig = try await ServerRig.shared()
-        let (server, relay) = try await TLSRelay.scripted(TLSRelay.connection(saying: frames) + steps, rig)
+        let (server, relay) = try await TLSRelay.scripted(TLSRelay.connection(saying: frames) + steps)
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         let fed = HandFedStream()
         fed.feed.yield(Array("begun".utf8))
         let request = try TransportFixture.request(

@@ -148,13 +148,12 @@ struct InterimResponseTests {
 
     @Test("Interim responses over HTTP/2 are reported", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
     func http2() async throws {
-        let rig = try await ServerRig.shared()
         let frames =
             HTTP2Frames.head("103", type: "text/hint", endsStream: false) + HTTP2Frames.head("200", endsStream: false)
             + HTTP2Frames.data("ok")
-        let (server, relay) = try await TLSRelay.saying(frames, rig)
+        let (server, relay) = try await TLSRelay.saying(frames)
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         let log = Log()
         var request = try TransportFixture.request("https://one.test:\(relay.port)/", at: "127.0.0.1")
         request.interim = InterimResponseQueue { log.note($0) }

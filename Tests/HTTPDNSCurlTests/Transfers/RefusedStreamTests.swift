@@ -36,10 +36,9 @@ struct RefusedStreamTests {
         [RequestBodySource.none, .bytes(Array("x".utf8))]
     )
     func notProcessed(_ said: (name: String, frames: [UInt8]), body: RequestBodySource) async throws {
-        let rig = try await ServerRig.shared()
-        let (server, relay) = try await TLSRelay.saying([said.frames, Self.answer], rig)
+        let (server, relay) = try await TLSRelay.saying([said.frames, Self.answer])
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         let (response, _) = try await fixture.fetch(try request(relay, body: body))
         #expect(response.head.status == .noContent, "\(said.name)")
         await fixture.transport.shutdown(drainingFor: .zero)
@@ -54,10 +53,9 @@ struct RefusedStreamTests {
         [RequestBodySource.none, .bytes(Array("x".utf8))]
     )
     func perhapsProcessed(_ said: (name: String, frames: [UInt8]), body: RequestBodySource) async throws {
-        let rig = try await ServerRig.shared()
-        let (server, relay) = try await TLSRelay.saying([said.frames, Self.answer], rig)
+        let (server, relay) = try await TLSRelay.saying([said.frames, Self.answer])
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         let failure = await fixture.failure(of: try request(relay, body: body))
         #expect(failure?.code == .connectionLost, "\(said.name): \(failure as Any)")
         #expect(failure?.requestMayHaveBeenSent == true, "\(said.name): \(failure as Any)")
@@ -70,14 +68,12 @@ struct RefusedStreamTests {
         [(UInt8(7), true), (2, false)]
     )
     func keptConnection(method: HTTPRequest.Method, _ reset: (code: UInt8, isRefusal: Bool)) async throws {
-        let rig = try await ServerRig.shared()
         let second = Gate()
         let (server, relay) = try await TLSRelay.scripted(
             TLSRelay.connection(saying: Self.answer) + [.wait(second), .send(HTTP2Frames.reset(reset.code, stream: 3))]
-                + TLSRelay.connection(saying: Self.answer),
-            rig
+                + TLSRelay.connection(saying: Self.answer)
         )
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         var request = try request(relay, body: .none)
         request.method = method
         try await fixture.fetch(request)
@@ -97,11 +93,10 @@ struct RefusedStreamTests {
 
     @Test("A server that refuses each stream is given up, and the request was not sent")
     func refusedAlways() async throws {
-        let rig = try await ServerRig.shared()
         let refusals = Array(repeating: HTTP2Frames.goAway(last: 0), count: 20)
-        let (server, relay) = try await TLSRelay.saying(refusals, rig)
+        let (server, relay) = try await TLSRelay.saying(refusals)
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         let failure = await fixture.failure(of: try request(relay, body: .bytes([1])))
         #expect(failure?.code == .connectionLost && failure?.requestMayHaveBeenSent == false, "\(failure as Any)")
         await fixture.transport.shutdown(drainingFor: .zero)
@@ -121,7 +116,6 @@ struct RefusedStreamTests {
         _ said: (name: String, frames: [UInt8]),
         _ sent: (method: HTTPRequest.Method, body: RequestBodySource)
     ) async throws {
-        let rig = try await ServerRig.shared()
         // A GET is not traced on its first connection, so its first GOAWAY has no reason.
         let count = said.name == "GOAWAY" && sent.method == .get ? 2 : 1
         let refusals = (0..<count).flatMap { _ in TLSRelay.connection(saying: said.frames) }
@@ -129,11 +123,10 @@ struct RefusedStreamTests {
         let served = [.readHead] + body + [.respond("ok")]
         let (server, relay) = try await TLSRelay.scripted(
             refusals + served + served + [.hang],
-            rig,
             protocols: "h2,http/1.1"
         )
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         var request = try request(relay, body: sent.body)
         request.method = sent.method
         for isReused in [false, true] {
@@ -146,10 +139,9 @@ struct RefusedStreamTests {
 
     @Test("A request that allows HTTP/2 only fails where HTTP/1.1 is required", arguments: versionDemands)
     func http2Only(_ said: (name: String, frames: [UInt8])) async throws {
-        let rig = try await ServerRig.shared()
         let refusals = (0..<8).flatMap { _ in TLSRelay.connection(saying: said.frames) }
-        let (server, relay) = try await TLSRelay.scripted(refusals, rig)
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let (server, relay) = try await TLSRelay.scripted(refusals)
+        let fixture = try await TransportFixture.trustingRig()
         var request = try request(relay, body: .none)
         request.versions = .http2Only
         let failure = await fixture.failure(of: request)
@@ -191,10 +183,9 @@ struct RefusedStreamTests {
     /// Its request counts as not sent, because the server processed nothing.
     @Test("A streamed body that was sent in part is not sent again")
     func streamedBody() async throws {
-        let rig = try await ServerRig.shared()
-        let (server, relay) = try await TLSRelay.saying([HTTP2Frames.goAway(last: 0), Self.answer], rig)
+        let (server, relay) = try await TLSRelay.saying([HTTP2Frames.goAway(last: 0), Self.answer])
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         let fed = HandFedStream()
         fed.feed.yield(Array("begun".utf8))
         let request = try request(relay, body: .stream(length: nil, fed.stream))

@@ -81,13 +81,12 @@ struct TrailerTests {
         .enabled(if: ServerRig.isAvailable([.nginx, .openssl]))
     )
     func http2() async throws {
-        let rig = try await ServerRig.shared()
         let frames =
             HTTP2Frames.head("200", endsStream: false) + HTTP2Frames.data(Array("ok".utf8), endsStream: false)
             + HTTP2Frames.trailers([("grpc-status", "0"), ("grpc-message", "fine")])
-        let (server, relay) = try await TLSRelay.saying(frames, rig)
+        let (server, relay) = try await TLSRelay.saying(frames)
         defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let fixture = try await TransportFixture.trustingRig()
         let request = try TransportFixture.request("https://one.test:\(relay.port)/", at: "127.0.0.1")
         let (response, body) = try await fixture.fetch(request)
         #expect(response.version == .http2 && body == Array("ok".utf8))

@@ -27,6 +27,11 @@ struct TransportFixture {
 
     init(_ transport: Transport) { self.transport = transport }
 
+    /// A transport that trusts the servers of the rig.
+    static func trustingRig() async throws -> TransportFixture {
+        TransportFixture(trust: .file(try await ServerRig.shared().certificateAuthorityFile))
+    }
+
     /// A request for `url` at `address`, on the URL's port.
     static func request(
         _ url: String,

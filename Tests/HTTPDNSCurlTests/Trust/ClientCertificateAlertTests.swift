@@ -39,8 +39,6 @@ struct ClientCertificateAlertTests {
     func http1(_ it: (version: String, certificate: String?, text: String)) async throws {
         let rig = try await ServerRig.shared()
         let server = try await TLSServer(
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
             options: [it.version] + Self.demands + ["-CAfile", rig.certificateFile("clients-ca.pem")]
         )
         let fixture = fixture(rig, certificate: it.certificate)
@@ -57,8 +55,6 @@ struct ClientCertificateAlertTests {
     func negotiation() async throws {
         let rig = try await ServerRig.shared()
         let server = try await TLSServer(
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
             options: ["-tls1_2", "-cipher", "ADH-AES128-SHA256:@SECLEVEL=0"] + Self.demands
         )
         let fixture = fixture(rig, certificate: nil)
@@ -75,8 +71,6 @@ struct ClientCertificateAlertTests {
         let upstream = try RawServer(.hang)
         let server = try await TLSRelay(
             to: upstream.port,
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
             protocols: "h2",
             options: ["-tls1_3"] + Self.demands + ["-CAfile", rig.certificateFile("clients-ca.pem")]
         )
@@ -119,8 +113,6 @@ struct ClientCertificateAlertTests {
         let upstream = try RawServer(.readHead, .open(reached), .hang)
         let server = try await TLSRelay(
             to: upstream.port,
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
             protocols: "http/1.1",
             options: ["-tls1_3"] + (asks ? ["-verify", "1"] : [])
         )

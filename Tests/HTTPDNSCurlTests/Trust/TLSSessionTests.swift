@@ -114,13 +114,8 @@ struct TLSSessionTests {
 
     @Test("A proof of identity is a whole handshake", .enabled(if: ServerRig.isAvailable([.openssl])))
     func proof() async throws {
-        let rig = try await ServerRig.shared()
-        let server = try await TLSServer(
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
-            options: ["-state"]
-        )
-        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let server = try await TLSServer(options: ["-state"])
+        let fixture = try await TransportFixture.trustingRig()
         let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1")
         try await fixture.fetch(request)
         var proof = request

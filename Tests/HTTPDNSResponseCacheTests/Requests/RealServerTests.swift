@@ -77,12 +77,7 @@ struct RealServerTests {
             .sendText(head + "Content-Length: 5\r\n\r\nhello"),
             .hang
         )
-        let tls = try await TLSRelay(
-            to: server.port,
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
-            protocols: "http/1.1"
-        )
+        let tls = try await TLSRelay(to: server.port, protocols: "http/1.1")
         let relay = try TCPRelay(to: "127.0.0.1", port: tls.port)
         let cache = HTTPDNSClient.ResponseCache.memory()
         var configuration = HTTPDNSClient.Configuration()

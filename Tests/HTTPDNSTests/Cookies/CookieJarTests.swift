@@ -9,8 +9,6 @@ import Testing
 
 /// The rules of a jar that no server is needed for. `CookieTableTests` has those of RFC 6265bis.
 struct CookieJarTests {
-    private typealias Jar = HTTPDNSClient.CookieJar
-
     private static func jar(
         _ perDomain: Int = 50,
         _ maximum: Int = 3000,

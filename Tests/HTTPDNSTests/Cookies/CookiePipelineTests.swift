@@ -8,8 +8,6 @@ import Testing
 
 /// The step of cookies among the other steps of a call, on a scripted wire.
 struct CookiePipelineTests {
-    private typealias Jar = HTTPDNSClient.CookieJar
-
     /// A jar for which `test` is the only public suffix.
     private static func jar() -> HTTPDNSClient.CookieJar {
         HTTPDNSClient.CookieJar(limits: .init(), file: nil, suffixes: PublicSuffixes(source: "test") { $0 == "test" })

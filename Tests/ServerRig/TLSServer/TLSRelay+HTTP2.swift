@@ -4,16 +4,13 @@
 extension TLSRelay {
     /// Creates a relay with the rig's good certificate in front of a server. The server sends its SETTINGS and these frames to
     /// the first request of its single HTTP/2 connection. The server lives as long as it is referenced.
-    public static func saying(_ frames: [UInt8], _ rig: ServerRig) async throws -> (server: RawServer, relay: TLSRelay)
-    {
-        try await saying([frames], rig)
+    public static func saying(_ frames: [UInt8]) async throws -> (server: RawServer, relay: TLSRelay) {
+        try await saying([frames])
     }
 
     /// Creates a relay for several connections, one after the other, each with frames of its own.
-    public static func saying(_ frames: [[UInt8]], _ rig: ServerRig) async throws -> (
-        server: RawServer, relay: TLSRelay
-    ) {
-        try await scripted(frames.flatMap { connection(saying: $0) }, rig)
+    public static func saying(_ frames: [[UInt8]]) async throws -> (server: RawServer, relay: TLSRelay) {
+        try await scripted(frames.flatMap { connection(saying: $0) })
     }
 
     /// Returns the steps of one connection, which respond to its first request.
@@ -27,16 +24,11 @@ extension TLSRelay {
     }
 
     /// Creates a relay in front of a server with these steps, for all connections together.
-    public static func scripted(_ steps: [RawServer.Step], _ rig: ServerRig, protocols: String = "h2") async throws
-        -> (server: RawServer, relay: TLSRelay)
-    {
+    public static func scripted(_ steps: [RawServer.Step], protocols: String = "h2") async throws -> (
+        server: RawServer, relay: TLSRelay
+    ) {
         let server = try RawServer { _ in steps + [.hang] }
-        let relay = try await TLSRelay(
-            to: server.port,
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
-            protocols: protocols
-        )
+        let relay = try await TLSRelay(to: server.port, protocols: protocols)
         return (server, relay)
     }
 }

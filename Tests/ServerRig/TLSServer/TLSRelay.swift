@@ -13,19 +13,19 @@ public final class TLSRelay: Sendable {
     /// Starts the relay.
     /// - Parameters:
     ///   - server: The port of the server, on 127.0.0.1.
-    ///   - certificate: The PEM file of its certificate; other certificates in it are also sent.
-    ///   - key: The PEM file of its key.
+    ///   - certificate: The name of a file of ``ServerRig/certificateFile(_:)`` without `.pem`; other certificates in it are also sent.
     ///   - protocols: The protocols for ALPN, such as `h2`.
     ///   - options: Further options of `openssl s_server`, such as `-tls1_2`.
     /// - Throws: ``RigError`` with its output, when it does not start.
     public init(
         to server: UInt16,
-        certificate: String,
-        key: String,
+        certificate: String = "good",
         protocols: String,
         options: [String] = []
     ) async throws {
         guard let program = Command.find("openssl") else { throw RigError("openssl is not installed") }
+        let rig = try await ServerRig.shared()
+        let chain = rig.certificateFile("\(certificate).pem")
         let upstream = try SocketAddress("127.0.0.1", server).connectingSocket()
         // A program that is not written for sockets reads and writes it.
         var poll = pollfd(fd: upstream.number, events: Int16(POLLOUT), revents: 0)
@@ -39,8 +39,8 @@ public final class TLSRelay: Sendable {
         let child = try ChildProcess(
             program,
             [
-                "s_server", "-accept", "127.0.0.1:\(port)", "-quiet", "-alpn", protocols, "-cert", certificate, "-key",
-                key, "-cert_chain", certificate,
+                "s_server", "-accept", "127.0.0.1:\(port)", "-quiet", "-alpn", protocols, "-cert", chain, "-key",
+                rig.certificateFile("\(certificate).key"), "-cert_chain", chain,
             ] + options,
             input: upstream,
             output: upstream,

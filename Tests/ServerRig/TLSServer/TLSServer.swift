@@ -13,26 +13,28 @@ public final class TLSServer: Sendable {
 
     /// Starts the server.
     /// - Parameters:
-    ///   - certificate: The PEM file of its certificate; other certificates in it are also sent.
-    ///   - key: The PEM file of its key.
+    ///   - certificate: The name of a file of ``ServerRig/certificateFile(_:)`` without `.pem`; other certificates in it are also sent.
+    ///   - key: The same for its key, if it is not that of the certificate.
     ///   - options: Further options, such as `-tls1_2`.
     ///   - address: The address to listen on.
     ///   - port: The port; 0 lets the system choose.
     /// - Throws: ``RigError`` with its output, when it does not start.
     public init(
-        certificate: String,
-        key: String,
+        certificate: String = "good",
+        key: String? = nil,
         options: [String] = [],
         address: String = "127.0.0.1",
         port: UInt16 = 0
     ) async throws {
         guard let program = Command.find("openssl") else { throw RigError("openssl is not installed") }
+        let rig = try await ServerRig.shared()
+        let chain = rig.certificateFile("\(certificate).pem")
         let output = try FileDescriptor.unnamedFile()
         let error = try FileDescriptor.unnamedFile()
         let arguments =
             [
-                "s_server", "-accept", "\(address):\(port)", "-www", "-cert", certificate, "-key", key, "-cert_chain",
-                certificate,
+                "s_server", "-accept", "\(address):\(port)", "-www", "-cert", chain, "-key",
+                rig.certificateFile("\(key ?? certificate).key"), "-cert_chain", chain,
             ]
         let child = try ChildProcess(
             program,
