@@ -12,7 +12,7 @@ struct SecondSendingTests {
     @Test(
         "Only safe methods are sent twice, and hedged only without a stream as body",
         arguments: [
-            (HTTPRequest.Method.get, true, true), (.head, true, true), (.options, true, true), (.trace, false, true),
+            (HTTPRequest.Method.get, true, true), (.head, true, true), (.options, true, true), (.trace, true, true),
             (.put, false, false), (.delete, false, false), (.post, false, false), (.patch, false, false),
         ]
     )
