@@ -188,6 +188,7 @@ private final class WorldRun: @unchecked Sendable {
     private var restarting: Task<Void, any Error>?
     /// The calls that have begun and not ended, by number, and how many have begun for each name.
     private var running: [Int: World.Call] = [:]
+    /// The number of changes of settings, mappings and the kill switch.
     private var changes = 0
     /// The clients whose events are read now, and those whose events were read at all.
     private var observing = 0
@@ -736,6 +737,7 @@ private final class WorldRun: @unchecked Sendable {
             try client.mappings.apply { $0[stage.world.names[name].host] = rule }
         }
         stage.rules.map(name, to: mapping, at: schedule.elapsed)
+        changes += 1
     }
 
     private func turn(_ name: Int?, off isOff: Bool) throws {
@@ -744,11 +746,11 @@ private final class WorldRun: @unchecked Sendable {
         stage.rules.turn(name.map { .name($0) } ?? .everything, off: isOff, at: schedule.elapsed)
         stage.forgetAnswers(of: name)
         for client in clients where !isOff { client.killSwitch.turnOn(scope ?? .everything) }
+        changes += 1
     }
 
     private func apply(_ change: World.Change) async throws {
         stage.note("change \(change)")
-        changes += 1
         guard var (configuration, facts) = settings.last else { return }
         switch change {
         case .map(let name, let index):
@@ -900,6 +902,7 @@ private final class WorldRun: @unchecked Sendable {
         stage.begin(facts)
         try await reload(configuration)
         stage.complete(facts)
+        changes += 1
         settings.append((configuration, facts))
     }
 

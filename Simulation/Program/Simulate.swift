@@ -115,7 +115,7 @@ func simulate(_ arguments: Arguments) -> Bool {
             total.connections += outcome.connections
             total.virtualSeconds += outcome.virtualSeconds
             var violations = outcome.violations
-            if world.isSequential, let first = first[variant.depth] { violations += outcome.differences(from: first) }
+            if world.isComparable, let first = first[variant.depth] { violations += outcome.differences(from: first) }
             if let violation = violations.first, arguments.stopsWhenBroken {
                 print("seed \(seed) (\(variant)), after \(calls) calls: \(violation.rule)")
                 return false

@@ -150,6 +150,9 @@ struct World {
     var overload: Overload?
     /// Whether each call begins when the one before has ended: then all variants have the same outcomes.
     var isSequential = false
+    /// Whether its calls have the same outcomes under each schedule. A loop notices a time limit up to 1 ms late, by when it woke
+    /// before, and which of several loops probes is a matter of the schedule.
+    var isComparable: Bool { isSequential && !(settings.loops > 1 && settings.connecting.probes) }
     /// Whether the time between such calls is seconds, so that some denials of names are older than they may be.
     var isSlow = false
 
@@ -247,8 +250,6 @@ struct World {
             (settings.drainsServers, settings.stickiness, settings.hedges) = (true, .seconds(30), false)
             (settings.connecting.selection, settings.proxy, settings.retries) = (.automatic, nil, false)
         }
-        // A loop notices a time limit up to 1 ms late, by when it woke before, and which loop probes is a matter of the schedule.
-        if isSequential, settings.loops > 1 { settings.connecting.probes = false }
         // All connections of a call are those of one request, whose times have bounds.
         if isSequential, slow.happens(40) {
             (settings.retries, settings.hedges, settings.systemFallback) = (false, false, false)
