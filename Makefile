@@ -45,7 +45,7 @@ TRAITS = --enable-all-traits
 # SwiftPM writes the definitions of traits in the order of a Swift set, and that order changes with each process. So a plan that is
 # made again, as for a new file, compiled everything again. The scripts that build set it too, for those who call them directly.
 export SWIFT_DETERMINISTIC_HASHING = 1
-BUILD = swift build $(BUILD_OPTIONS)
+BUILD = swift build
 
 # Where the examples and the build without traits are built. CI says .build, where their dependencies are built already: the next
 # build there compiles this package again, which costs only those who go on working in the same folder.
@@ -59,7 +59,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	$(call step,build)
 	$(BUILD) --build-tests $(TRAITS)
 	$(call step,tests)
-	@Scripts/run-tests -- $(MAKE) --no-print-directory test-rest
+	@Scripts/run-tests -- make --no-print-directory test-rest
 	$(call step,done)
 
 .PHONY: test-rest
@@ -173,7 +173,7 @@ nested: ## Build the examples, beside other packages that a server imports, and 
 	$(call step,packages that a program fetches)
 	@Scripts/check-consumer
 	$(call step,examples)
-	swift test $(BUILD_OPTIONS) --package-path Examples --scratch-path $(NESTED_BUILD)
+	swift test --package-path Examples --scratch-path $(NESTED_BUILD)
 	$(call step,the first program of README.md)
 	@Scripts/check-first-program $(NESTED_BUILD)/debug/FirstProgram
 
