@@ -15,7 +15,10 @@ import HTTPDNSResponseCache
 /// - `hits FOLDER COUNT`: prints the nanoseconds of a hit of 1 KiB; with `-` as the folder in memory.
 @main
 struct CacheProbe {
+    private static let parent = getppid()
+
     static func main() async throws {
+        _ = parent
         let arguments = CommandLine.arguments
         guard arguments.count >= 3 else { exit(64) }
         var settings = HTTPDNSClient.ResponseCache.Settings()
@@ -66,7 +69,6 @@ struct CacheProbe {
     private static func write(_ client: HTTPDNSClient) async throws {
         var number = Int.random(in: 0..<1_000_000)
         // A test that was stopped kills it no more.
-        let parent = getppid()
         while getppid() == parent {
             number += 1
             let response = try await client.get("http://probe.test/\(number)")

@@ -47,10 +47,12 @@ struct PreconnectTLSTests {
     )
     func kept(versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
-        // The session tickets of TLS 1.3 come after the handshake (libcurl quirk "Unread session tickets").
         var configuration = TransportConfiguration()
         configuration.trust.roots = .file(rig.certificateAuthorityFile)
-        configuration.trust.maximumVersion = .tls12
+        // The session tickets of TLS 1.3 come after the handshake (libcurl quirk "Unread session tickets").
+        if (versions == .http1Only) == CurlLibrary.closesWithUnreadTickets {
+            configuration.trust.maximumVersion = .tls12
+        }
         let fixture = TransportFixture(Transport(configuration))
         let url = "https://preconnect-\(versions).wild.test:\(rig.tlsPort)/a.jpg".lowercased()
         let request = try TransportFixture.request(url, at: "127.0.0.2", versions: versions)
@@ -65,9 +67,10 @@ struct PreconnectTLSTests {
         #expect(lines.map(\.method) == ["GET"])
         await fixture.transport.shutdown()
     }
+
     @Test(
         "libcurl 7 closes an HTTP/2 connection that has nothing but session tickets",
-        .enabled(if: ServerRig.isAvailable([.openssl]))
+        .enabled(if: ServerRig.isAvailable([.openssl]) && !CurlLibrary.closesWithUnreadTickets)
     )
     func onlyTickets() async throws {
         let server = try RawServer(.hang)
@@ -82,9 +85,8 @@ struct PreconnectTLSTests {
         let prefaces: @Sendable (RawServer.Connection) -> Int = {
             $0.text.split(separator: "PRI * HTTP/2.0", omittingEmptySubsequences: false).count - 1
         }
-        let expected = CurlLibrary.closesWithUnreadTickets ? 1 : 2
-        let connections = try await server.awaitConnections { prefaces($0[0]) >= expected }
-        #expect(prefaces(connections[0]) == expected)
+        let connections = try await server.awaitConnections { prefaces($0[0]) > 1 }
+        #expect(prefaces(connections[0]) == 2)
         await fixture.transport.shutdown()
     }
 }

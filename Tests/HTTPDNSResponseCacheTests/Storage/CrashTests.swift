@@ -104,6 +104,6 @@ struct CrashTests {
         #expect(words.dropLast() == ["miss", "hit"])
         let growth = try #require(words.last.flatMap { Int($0) })
         // It is 2 to 5 MB, and ten times as much when the threads of the folder are starved: each has memory of its own.
-        #expect(growth < Self.length / 8)
+        #expect(growth < 64 << 20)
     }
 }
