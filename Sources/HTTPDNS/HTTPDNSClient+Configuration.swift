@@ -210,8 +210,8 @@ extension HTTPDNSClient {
         /// ``HTTPDNSClient/Request/Options/bandwidth``.
         public var bandwidth = HTTPDNSClient.Bandwidth()
         /// The maximum number of requests in flight, at least 1. A request is in flight until the last byte of its
-        /// response, also while it waits for a connection (``Connections/maximum``). One more request fails
-        /// immediately with ``HTTPDNSClientError/Code/limitReached``, and nothing of it was sent.
+        /// response. One more request fails immediately with ``HTTPDNSClientError/Code/limitReached``, and nothing of
+        /// it was sent. Requests that wait for a connection do not count: ``Connections/maximumQueued`` limits those.
         public var maximumRequestsInFlight = 16_384
         /// Whether the rewriter runs. When false, every name goes to the system resolver, past mappings, providers and
         /// tags; the bytes on the wire are the same. It sets the file's value in the client's

@@ -3,6 +3,7 @@
 
 internal import HTTPDNS
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -117,10 +118,7 @@ enum Validation {
 
     /// Whether a response to a request with this method invalidates stored ones.
     static func invalidates(_ method: HTTPRequest.Method, status: Int) -> Bool {
-        switch method {
-        case .get, .head, .options, .trace: false
-        default: (200...399).contains(status)
-        }
+        !method.isSafe && (200...399).contains(status)
     }
 }
 

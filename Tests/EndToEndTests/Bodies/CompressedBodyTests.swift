@@ -137,7 +137,7 @@ struct CompressedBodyTests {
     /// 64 MiB that do not shrink; the process grows by less than 16 MiB.
     @Test(
         "Compressing a long stream does not make the process grow",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself },
         arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
     func memory(versions: HTTPDNSClient.AllowedVersions) async throws {

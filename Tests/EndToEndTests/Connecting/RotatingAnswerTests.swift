@@ -9,7 +9,7 @@ import Testing
 @Suite(
     "Rotating answers",
     .serialized,
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+    .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself },
     .enabled(if: ServerRig.isAvailable([.nginx]))
 )
 struct RotatingAnswerTests {

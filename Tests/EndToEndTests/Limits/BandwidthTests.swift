@@ -54,7 +54,7 @@ struct BandwidthTests {
     /// 1 MiB at 128 KiB a second.
     @Test(
         "A long body takes its time within a tenth, alone and as one of eight",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself },
         arguments: [1, 8]
     )
     func exact(count: Int) async throws {

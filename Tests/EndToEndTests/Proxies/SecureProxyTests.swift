@@ -11,10 +11,7 @@ import Testing
 @Suite("HTTPS proxies", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
 struct SecureProxyTests {
     /// A proxy that opens a tunnel and answers in it by itself, in clear text, behind TLS with a certificate of the rig.
-    private func proxy(
-        _ rig: ServerRig,
-        certificate: String = "good"
-    ) async throws -> (relay: TLSRelay, server: RawServer) {
+    private func proxy(certificate: String = "good") async throws -> (relay: TLSRelay, server: RawServer) {
         let server = try RawServer(
             .readHead,
             .sendText("HTTP/1.1 200 Connection established\r\nX-Proxy: canary\r\n\r\n"),
@@ -38,7 +35,7 @@ struct SecureProxyTests {
     @Test("The certificate of an HTTPS proxy must prove the proxy's name")
     func good() async throws {
         let rig = try await ServerRig.shared()
-        let (relay, server) = try await proxy(rig)
+        let (relay, server) = try await proxy()
         try await withClient(try settings(rig, "https://one.test:\(relay.port)")) { client async throws in
             let target = "http://192.0.2.7:8080/a"
             let response = try await client.get(target)
@@ -60,7 +57,7 @@ struct SecureProxyTests {
     )
     func refused(certificate: String) async throws {
         let rig = try await ServerRig.shared()
-        let (relay, server) = try await proxy(rig, certificate: certificate)
+        let (relay, server) = try await proxy(certificate: certificate)
         try await withClient(try settings(rig, "https://one.test:\(relay.port)")) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("http://192.0.2.7/")
@@ -90,7 +87,7 @@ struct SecureProxyTests {
     func logins() async throws {
         let rig = try await ServerRig.shared()
         // openssl's server takes one connection after the other, and a tunnel of the first login stays open meanwhile.
-        let (first, second) = (try await proxy(rig), try await proxy(rig))
+        let (first, second) = (try await proxy(), try await proxy())
         var settings = try settings(rig, "https://one.test:\(first.relay.port)")
         settings.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1"])]
         try await withClient(settings) { client async throws in
@@ -130,7 +127,7 @@ struct SecureProxyTests {
     @Test("The client's own trust settings verify the proxy, not those of the host")
     func insecureHost() async throws {
         let rig = try await ServerRig.shared()
-        let (relay, server) = try await proxy(rig, certificate: "untrusted")
+        let (relay, server) = try await proxy(certificate: "untrusted")
         var settings = try settings(rig, "https://one.test:\(relay.port)")
         settings.resolver.mappings[try HTTPDNSMapping.Key("lab.test")] = .addresses(["192.0.2.7"])
         var insecure = settings.trust
@@ -150,7 +147,7 @@ struct SecureProxyTests {
     @Test("A reload of the client's trust settings holds for the proxy, too")
     func reloaded() async throws {
         let rig = try await ServerRig.shared()
-        let (relay, server) = try await proxy(rig, certificate: "untrusted")
+        let (relay, server) = try await proxy(certificate: "untrusted")
         var settings = try settings(rig, "https://untrusted.test:\(relay.port)")
         settings.resolver.mappings[try HTTPDNSMapping.Key("untrusted.test")] = .addresses(["127.0.0.1"])
         settings.resolver.mappings[try HTTPDNSMapping.Key("lab.test")] = .addresses(["192.0.2.7"])
@@ -173,7 +170,7 @@ struct SecureProxyTests {
     @Test("A host with trust settings of its own is reached through a trusted proxy")
     func strictHost() async throws {
         let rig = try await ServerRig.shared()
-        let (relay, server) = try await proxy(rig)
+        let (relay, server) = try await proxy()
         var settings = try settings(rig, "https://one.test:\(relay.port)")
         settings.resolver.mappings[try HTTPDNSMapping.Key("lab.test")] = .addresses(["192.0.2.7"])
         settings.trustByHost[try HTTPDNSRoute.Pattern("lab.test")] = HTTPDNSTrust(
@@ -189,7 +186,7 @@ struct SecureProxyTests {
     @Test("Clients that trust different proxies share no connection to one")
     func sharedTransport() async throws {
         let rig = try await ServerRig.shared()
-        let (relay, server) = try await proxy(rig, certificate: "untrusted")
+        let (relay, server) = try await proxy(certificate: "untrusted")
         let transport = HTTPDNSLibcurlTransport()
         var careless = try settings(rig, "https://one.test:\(relay.port)")
         careless.resolver.mappings[try HTTPDNSMapping.Key("lab.test")] = .addresses(["192.0.2.7"])

@@ -10,7 +10,7 @@ import Testing
 @Suite(
     "Empty answers and a second opinion",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
 )
 struct EmptyAnswerTests {
     @Test("No request of a minute fails while one of two providers gives empty answers")

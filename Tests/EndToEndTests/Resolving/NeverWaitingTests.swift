@@ -12,7 +12,7 @@ import Testing
 @Suite(
     "Cached names without waiting",
     .serialized,
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+    .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself },
     .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct NeverWaitingTests {

@@ -11,7 +11,7 @@ import Testing
 @Suite(
     "An idle client",
     .serialized,
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
 )
 struct QuietClientTests {
     /// What the process has used: CPU, and how often one of its threads began to run again after waiting.

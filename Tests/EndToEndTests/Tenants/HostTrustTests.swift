@@ -9,16 +9,12 @@ import Testing
 /// Hosts that have trust settings of their own, and what servers show.
 @Suite("Trust of hosts", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
 struct HostTrustTests {
-    private func server(_ rig: ServerRig, _ certificate: String, _ options: [String] = []) async throws -> TLSServer {
-        try await TLSServer(certificate: certificate, options: options)
-    }
-
     @Test("Each host is trusted by its own settings and by no other host's")
     func byHost() async throws {
         let rig = try await ServerRig.shared()
-        let selfSigned = try await server(rig, "selfsigned")
-        let untrusted = try await server(rig, "untrusted")
-        let old = try await server(rig, "good", ["-tls1_2"])
+        let selfSigned = try await TLSServer(certificate: "selfsigned")
+        let untrusted = try await TLSServer(certificate: "untrusted")
+        let old = try await TLSServer(certificate: "good", options: ["-tls1_2"])
         let names = ["selfsigned.test", "untrusted.test", "one.test", "two.test"]
         var configuration = try rig.settings(
             mappings: Dictionary(uniqueKeysWithValues: names.map { ($0, HTTPDNSMapping.addresses(["127.0.0.1"])) })

@@ -9,7 +9,7 @@ import Testing
 /// was measured, for other machines; threads are exact.
 @Suite(
     "The cost of tenants",
-    .enabled(if: ServerRig.hasMachineForItself && ServerRig.isAvailable([.nginx, .bind])),
+    .enabled(if: ServerRig.hasProcessForItself && ServerRig.isAvailable([.nginx, .bind])),
     .serialized
 )
 struct TenantCostTests {

@@ -56,7 +56,7 @@ struct CacheFloodTests {
 
     @Test(
         "The process's memory is flat while a million names pass through a full cache",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func processIsFlat() throws {
         let cache = AnswerCache(entries: 1_000, bytes: 8 << 20)

@@ -41,7 +41,7 @@ struct DoHHostileTests {
     /// A task of this process waits for its turn longer than the ceilings of both tests while 900 other tests run beside it.
     @Test(
         "A gzip bomb is refused at the longest message, and is not decoded whole",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func bomb() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("bomb-\(UUID()).gz")
@@ -60,7 +60,7 @@ struct DoHHostileTests {
 
     @Test(
         "A response of one byte a second ends at the time limit",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func drip() async throws {
         let limit = Duration.milliseconds(2500)

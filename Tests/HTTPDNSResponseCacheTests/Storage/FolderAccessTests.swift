@@ -60,7 +60,7 @@ struct FolderAccessTests {
 
     @Test(
         "A call that hangs takes the folder out of use; a later attempt takes it back",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func outage() async throws {
         let outages = Lock(0)
@@ -101,7 +101,7 @@ struct FolderAccessTests {
 
     @Test(
         "A folder that ends other calls meanwhile stays in use when one of them is slow",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func slow() async throws {
         let access = FolderAccess(path, try CacheFolder(path), FolderAccess.Times(limit: .seconds(1)))
@@ -188,7 +188,7 @@ struct FolderAccessTests {
 
     @Test(
         "A stored response in a hanging folder comes from the server after the read limit",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func call() async throws {
         let origin = ScriptedWire { request, number in

@@ -213,7 +213,7 @@ struct StoredBodyWriterTests {
 
     @Test(
         "A body whose file does not get its name in time is not stored",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func overdueEnd() async throws {
         let threads = HeldThreads(isHeld: true)
@@ -231,7 +231,7 @@ struct StoredBodyWriterTests {
 
     @Test(
         "A file that is not removed in time keeps nobody waiting",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func overdueRemoval() async throws {
         let threads = HeldThreads()

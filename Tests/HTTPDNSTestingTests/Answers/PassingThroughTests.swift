@@ -150,7 +150,7 @@ struct PipedAnswerTests {
     // Other suites in the process would be counted as well.
     @Test(
         "A transfer of 100 MB passes through an answer unchanged, in flat memory",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func large() async throws {
         try await withPipe { client, rig in

@@ -12,7 +12,7 @@ import Testing
 // `make test` runs it alone: its thousands of tasks would keep all others waiting for seconds.
 @Suite(
     "Limits on several loops",
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
 )
 struct LimitOnSeveralLoopsTests {
     private func configuration(

@@ -10,7 +10,7 @@ import Testing
 // `make test` runs it alone: its thousands of tasks would keep all others waiting for seconds.
 @Suite(
     "Limits, over the wire",
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
 )
 struct LimitOverTheWireTests {
     private func configuration(_ port: UInt16, _ limit: Int) throws -> HTTPDNSClient.Configuration {
@@ -148,7 +148,7 @@ struct LimitOverTheWireTests {
     // Other suites in the process would be counted as well.
     @Test(
         "10,000 canceled tasks leave neither threads, descriptors nor memory behind",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func leaks() async throws {
         let sockets = try ProcessState.now().sockets

@@ -16,7 +16,7 @@ import Testing
 @Suite(
     "Blocking calls",
     .serialized,
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
 )
 struct BlockingCallTests {
     private static func text(

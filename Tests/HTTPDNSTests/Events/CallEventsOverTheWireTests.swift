@@ -8,7 +8,7 @@ import Testing
 struct CallEventsOverTheWireTests {
     private typealias Request = HTTPDNSClient.Request
     /// The time in which a canceled call must be over. The rule is 100 ms; beside other tests a task waits long for its turn.
-    private static let promptly: Duration = ServerRig.hasMachineForItself ? .seconds(1) : .seconds(30)
+    private static let promptly: Duration = ServerRig.hasTime ? .seconds(1) : .seconds(30)
     private static let sent = "started resolved connecting connected request-sent"
 
     /// A client whose calls do not end by a limit of a phase.

@@ -77,7 +77,7 @@ struct SlowObserverTests {
 
     @Test(
         "Observers that block at full load cost at most 16 MiB",
-        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+        .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
     )
     func memory() async throws {
         let server = try RawServer(.serve("hello"))

@@ -10,7 +10,7 @@ import Testing
 // `make test` runs it alone: beside all other suites a call may wait longer for a thread than these limits are.
 @Suite(
     "Time limits of calls",
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself }
 )
 struct TimeLimitTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel"

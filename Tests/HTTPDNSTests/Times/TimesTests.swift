@@ -7,12 +7,12 @@ import ServerRig
 import Testing
 
 /// What the acceptance list says in seconds. That things come in the right order, and for the right cause, other suites show,
-/// beside thousands of tests; here nothing else runs. In `make endurance` (`HTTPDNS_TEST_LONG=1`) each bound is the one of
+/// beside thousands of tests; here one test runs at a time. In `make endurance` (`HTTPDNS_TEST_LONG=1`) each bound is the one of
 /// its row, or is said to be wider; in `make test` it is ten times as wide. The figures are printed.
 @Suite(
     "Times",
     .serialized,
-    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+    .enabled("needs its process for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasProcessForItself },
     .enabled(if: ServerRig.isAvailable([.nginx]))
 )
 struct TimesTests {

@@ -78,7 +78,7 @@ extension ServerRig {
 
     /// Whether the environment states that the process runs one test at a time (`HTTPDNS_TEST_ALONE=1`, as `make test` does
     /// for tests in real time).
-    public static var hasMachineForItself: Bool {
+    public static var hasProcessForItself: Bool {
         getenv("HTTPDNS_TEST_ALONE").map { String(cString: $0) } == "1"
     }
 
