@@ -446,7 +446,8 @@ final class Stage {
     // MARK: - Settings
 
     /// Notes that settings are replaced: what they allow is right from now on, and what the earlier ones allow as well.
-    func begin(_ new: SettingsFacts) {
+    func begin(_ given: SettingsFacts) {
+        let new = inUse(given)
         settledAt = .max
         for address in facts.denied.subtracting(new.denied) { denied[address] = nil }
         staleLimits.append((max(facts.staleLimit, new.staleLimit), .max))
@@ -466,7 +467,8 @@ final class Stage {
     }
 
     /// Notes that settings are in effect: a call from now on keeps to them.
-    func complete(_ new: SettingsFacts) {
+    func complete(_ given: SettingsFacts) {
+        let new = inUse(given)
         let now = schedule.elapsed
         for address in new.denied.subtracting(facts.denied) { denied[address] = now }
         if let last = staleLimits.indices.last { staleLimits[last].until = now }
@@ -482,6 +484,15 @@ final class Stage {
         if new.trust != facts.trust { retired?.ended = now }
         settledAt = now
         facts = new
+    }
+
+    /// Returns settings with the providers that are used for them: an equivalent one in use stays, and the given one does nothing.
+    private func inUse(_ given: SettingsFacts) -> SettingsFacts {
+        var new = given
+        new.providers = given.providers.map { provider in
+            facts.providers.first { !$0.isShutDown && $0.isEquivalent(to: provider) } ?? provider
+        }
+        return new
     }
 
     /// Notes that all connections are retired now.
@@ -518,7 +529,9 @@ final class Stage {
         let fate = self.fate(of: text, &draw)
         cover("connect \(["accepted", "refused", "dropped"][Int(fate)])")
         note("connect \(number) to \(text) of n\(owner): \(fate)")
-        let delay = draw.time(.microseconds(100), .milliseconds(8)).nanoseconds
+        // Under overload the limit is the only fault: connecting again after a call that timed out costs little.
+        let longest: Duration = world.overload == nil ? .milliseconds(8) : .microseconds(500)
+        let delay = draw.time(.microseconds(100), longest).nanoseconds
         checkPause(before: text, isSilent: fate == SIM_DROP)
         peers[number] = Peer(address: address, openedAt: schedule.elapsed + delay)
         if isProxy, let proxy = world.settings.proxy {

@@ -359,6 +359,8 @@ struct World {
         var restarts = Draw(seed, "restarts")
         for _ in 0..<restarts.below(4) where !settings.hasSecondClient && !settings.mayLackThreads {
             events.append(Event(at: restarts.time(.zero, at), change: .restart))
+            // Whether the last call of a client begins a comparison before the client is shut down is a matter of the schedule.
+            if isSequential { for index in names.indices { names[index].isShadow = false } }
         }
         var clocks = Draw(seed, "clocks")
         for _ in 0..<clocks.below(5) {
