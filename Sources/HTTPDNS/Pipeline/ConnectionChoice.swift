@@ -124,7 +124,7 @@ extension AddressHold.Provenance {
         case .system: isSystem = true
         default: return nil
         }
-        isMapped = rewritten.resolution.mapping != nil
+        isMapped = rewritten.resolution.isMapped
         generation = rewritten.generation
     }
 }
@@ -133,7 +133,7 @@ extension HTTPDNSRewriter.RewrittenRequest {
     /// Whether the system resolver may be used when the addresses refuse connections: only for those of a provider
     /// whose route falls back to it. A mapping and a request's own addresses are explicit decisions.
     var mayFallBack: Bool {
-        guard source == .provider, content.resolution.mapping == nil else { return false }
+        guard source == .provider, !content.resolution.isMapped else { return false }
         guard let route = content.resolution.route, case .providers(_, let fallback) = route.action else {
             return false
         }

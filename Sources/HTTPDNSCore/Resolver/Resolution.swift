@@ -163,6 +163,9 @@ extension HTTPDNSResolver {
             set { change { $0.mapping = newValue } }
         }
 
+        /// Whether there is a ``mapping``.
+        package var isMapped: Bool { details.map { $0.fields.mapping != nil } ?? (rule != nil) }
+
         /// The route that decided.
         public var route: HTTPDNSRoute? {
             get { details.map(\.fields.route) ?? cached?.origin?.route }

@@ -187,7 +187,7 @@ enum RewriteReason {
         default: break
         }
         guard let route = resolution.route else {
-            return resolution.mapping == nil ? ["no mapping, no route", asked] : [asked]
+            return !resolution.isMapped ? ["no mapping, no route", asked] : [asked]
         }
         return [text(route), asked]
     }
