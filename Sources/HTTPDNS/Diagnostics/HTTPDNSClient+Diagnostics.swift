@@ -147,7 +147,7 @@ extension HTTPDNSClient.Status.Mappings.Rule {
 extension HTTPDNSClient.Status.Answer {
     init(_ answer: CachedAnswer, at now: MonotonicTime) {
         let origin = answer.origin
-        let failure = answer.failure
+        let failure = answer.failure(at: now)
         host = answer.host.description
         families = answer.families.map { $0 == .both ? "both" : $0 == .v4 ? "v4" : "v6" }
         addresses = answer.addresses.map(\.description)

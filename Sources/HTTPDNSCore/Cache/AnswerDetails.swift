@@ -81,6 +81,8 @@ package struct AnswerFailure: Sendable {
     var skippedFallback = false
     /// The time of the first lookup since the answer that found no address; nil when there was none.
     var deniedAt: MonotonicTime?
+    /// The end of the lifetime of a negative answer that is doubted; nil for another failure.
+    var deniedUntil: MonotonicTime?
 }
 
 /// The result of a name's HTTPS records for requests to its own port (RFC 9460).

@@ -112,7 +112,7 @@ package struct CachedAnswer: @unchecked Sendable {
     /// The reason that there is no address, for a negative answer.
     package var negative: HTTPDNSResolver.Error? { read { $0.pointee.details?.negative } }
     /// The failure of the latest lookup since the answer.
-    package var failure: AnswerFailure? { read { $0.pointee.details?.fields.failure } }
+    var failure: AnswerFailure? { read { $0.pointee.details?.fields.failure } }
 
     /// Reads a field in place. Reading ``header`` would copy all fields, which counts references, and check each access for
     /// exclusivity, although there are no writes.
@@ -156,11 +156,19 @@ package struct CachedAnswer: @unchecked Sendable {
     /// lifetime.
     package func find(at now: MonotonicTime) -> Finding {
         if isFresh(at: now) { return .fresh(self) }
-        let failure = failure
+        let failure = failure(at: now)
         let isBackingOff = failure.map { now < $0.retryAt } ?? false
         if isStale(at: now) { return .stale(self, mayAsk: !isBackingOff) }
         if isBackingOff, let failure, !failure.skippedFallback { return .backingOff(failure) }
         return .nothing
+    }
+
+    /// Returns the failure of the latest lookup since the answer. A negative answer that was doubted because of the addresses
+    /// counts for its own lifetime at most once they may no longer be served.
+    package func failure(at now: MonotonicTime) -> AnswerFailure? {
+        guard var latest = failure, let end = latest.deniedUntil, !mayServe(at: now) else { return failure }
+        latest.retryAt = min(latest.retryAt, end)
+        return latest
     }
 
     /// Returns the usable answer at `now`, of the one for its own key and one for all clients. The own one is preferred.

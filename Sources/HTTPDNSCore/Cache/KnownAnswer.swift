@@ -191,12 +191,20 @@ extension KnownAnswer {
     }
 
     /// Records a negative answer that is doubted. The addresses stay, and the next lookup decides.
-    /// - Parameter jitter: A number in 0...1.
+    /// - Parameters:
+    ///   - end: The end of its lifetime.
+    ///   - jitter: A number in 0...1.
     /// - Returns: The reason that the lookup has no result.
-    mutating func recordDenial(_ denial: LookupFailure, jitter: Double = 0, at now: MonotonicTime) -> LookupFailure {
+    mutating func recordDenial(
+        _ denial: LookupFailure,
+        until end: MonotonicTime,
+        jitter: Double = 0,
+        at now: MonotonicTime
+    ) -> LookupFailure {
         let deniedAt = details.failure?.deniedAt ?? denial.sentAt
         recordFailure(denial, jitter: jitter, at: now)
         details.failure?.deniedAt = deniedAt
+        details.failure?.deniedUntil = end
         details.failure?.retryAt = max(now, deniedAt + Lifetimes.confirmation * (1 + Lifetimes.backoffJitter * jitter))
         var reason = denial
         reason.error.hint = "its known addresses stay in use until another lookup has the same result"

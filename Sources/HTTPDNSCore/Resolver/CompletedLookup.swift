@@ -105,7 +105,8 @@ struct CompletedLookup {
     ) {
         known = nil
         if case .nothing(let error) = answer.content, entry.doubts(answer, at: now) {
-            doubt = entry.recordDenial(LookupFailure(error: error, sentAt: answer.sentAt), jitter: jitter, at: now)
+            let denial = LookupFailure(error: error, sentAt: answer.sentAt)
+            doubt = entry.recordDenial(denial, until: answer.expiresAt, jitter: jitter, at: now)
         } else {
             known = entry.install(answer, at: now)
         }

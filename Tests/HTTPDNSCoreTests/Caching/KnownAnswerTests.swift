@@ -68,6 +68,28 @@ struct KnownAnswerTests {
         #expect(moments.count >= 20)
     }
 
+    @Test("A denial that was doubted is used for its life when the addresses have ended")
+    func doubtedDenial() throws {
+        var entry = KnownAnswer()
+        let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
+        entry.install(.sample([v4], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(1)), at: at(0))
+        _ = entry.recordDenial(failed(at: 9), until: at(12), at: at(9))
+        guard case .stale(_, mayAsk: false)? = packed(entry)?.find(at: at(10)) else {
+            Issue.record("the addresses are not served, or asked for again")
+            return
+        }
+        #expect(packed(entry)?.failure(at: at(10))?.retryAt == at(14))
+        guard case .backingOff(let failure)? = packed(entry)?.find(at: at(11)) else {
+            Issue.record("no backing off")
+            return
+        }
+        #expect(failure.retryAt == at(12))
+        #expect(isSpent(entry, at: 12))
+        // It does not count longer than it is doubted.
+        _ = entry.recordDenial(failed(at: 9), until: at(300), at: at(9))
+        #expect(packed(entry)?.failure(at: at(11))?.retryAt == at(14))
+    }
+
     @Test("A newer answer that may not be kept still removes the older one")
     func contradicts() {
         var entry = KnownAnswer()
