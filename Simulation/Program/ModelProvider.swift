@@ -29,6 +29,9 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
 
     var batchLimit: Int { real == nil && currentStage.world.settings.hasBatches ? 5 : 1 }
 
+    /// The first name of a batch waits for others.
+    private var longestWait: Duration { batchLimit > 1 ? .milliseconds(2) : .zero }
+
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         // Nothing is sent for a query that was canceled before it began.
         try Task.checkCancellation()
@@ -85,7 +88,7 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         guard failures == 0, !addresses.isEmpty, let index = stage.number(of: host),
             addresses.allSatisfy(stage.world.names[index].addresses.contains)
         else { return isGood }
-        if stage.isOnlyOne(source, askedFor: host) { stage.rests(index, addresses, lives: life) }
+        if stage.isOnlyOne(source, askedFor: host) { stage.rests(index, addresses, of: source, lives: life) }
         return isGood
     }
 
@@ -114,7 +117,7 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         if let since = stage.number(of: host).flatMap({ stage.rules.isOff($0) }) {
             stage.violate("a provider is not asked after the switch is off", "\(name) for \(host), off since \(since)")
         }
-        stage.queried(host, query.families)
+        stage.queried(host, query.families, after: longestWait)
         if isShutDown { stage.violate("a provider that is shut down is not asked", "\(name) for \(host)") }
     }
 
@@ -125,8 +128,7 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         let stage = currentStage
         let host = "\(query.host)"
         var isGood = false
-        // The first name of a batch waits 2 ms for others.
-        stage.asks(source, for: host, after: batchLimit > 1 ? .milliseconds(2) : .zero)
+        stage.asks(source, for: host, after: longestWait)
         defer { stage.ends(source, for: host, isGood: isGood) }
         var draw = Draw(now: "answer \(name) \(host) \(query.families)", in: stage.seed)
         stage.note("query \(name) \(host) \(query.families)")
@@ -188,7 +190,7 @@ final class ModelProvider: HTTPDNSProvider, @unchecked Sendable {
         let asked = addresses.filter { query.families.contains($0.family == .v4 ? .v4 : .v6) }
         stage.answered(source, asked, lives: life)
         // The others of a batch may come later.
-        if !isBatch, stage.isOnlyOne(source, askedFor: host) { stage.rests(index, asked, lives: life) }
+        if !isBatch, stage.isOnlyOne(source, askedFor: host) { stage.rests(index, asked, of: source, lives: life) }
         isGood = stage.allowsAny(asked)
         return HTTPDNSProviderAnswer(addresses, timeToLive: life, to: query)
     }

@@ -47,7 +47,13 @@ struct Overload: CustomStringConvertible {
         default: allowed = 1 + draw.below(8)
         }
         // Time for a few others to be served before.
-        let one = limit == .bandwidth || limit == .queryRate ? service : service / allowed
+        let one: Duration
+        switch limit {
+        // A body for which the call has no time takes none of the rate.
+        case .bandwidth: one = .seconds(Double(length) / Double(allowed))
+        case .queryRate: one = service
+        default: one = service / allowed
+        }
         timeout = max(service * 4, one * (4 + draw.below(60)))
         switch limit {
         // A name for each call: all are asked for.

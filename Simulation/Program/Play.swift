@@ -161,6 +161,7 @@ private func answerName(_ text: String, family: Int32, into answer: inout sim_na
     // EAI_NODATA: the name has addresses of the other family.
     if given.isEmpty { answer.error = -5 }
     stage.answered(.system, given, lives: .seconds(40))
+    stage.answersBySystem(host, given, after: answer.delay)
 }
 
 /// The calls and changes of a world, on one client.

@@ -90,8 +90,8 @@ final class Stage {
     /// The values that the field of the client's settings may have.
     private var defaultFields: Set<String> = ["0"]
     var queriesInFlight: [String: Int] = [:]
-    /// The time until which an answer is too young to be asked for again, by its host, and the families it has.
-    private var rests: [String: (until: Int64, families: HTTPDNSAddress.Families)] = [:]
+    /// The time of an answer, and until which it is too young to be asked for again, by its host, and the families it has.
+    private var rests: [String: (since: Int64, until: Int64, families: HTTPDNSAddress.Families)] = [:]
     /// The hosts whose last queries ran beside each other: their answers may live for different times.
     private var hedged: Set<String> = []
     /// The numbers of queries of a host, and of those that failed.
@@ -103,6 +103,8 @@ final class Stage {
     /// The last times at which a provider was asked for a host, and at which it had no address of it.
     var asked: [AnswerSource: [String: Int64]] = [:]
     private var failed: [AnswerSource: [String: Int64]] = [:]
+    /// The times at which the system's name service answers with addresses.
+    private var systemAnswers: [String: [Int64]] = [:]
     /// The times at which providers were asked that have not answered yet.
     private var waiting: [AnswerSource: [String: Int64]] = [:]
     /// The times until which providers may be left alone because their services have asked for it: 5 minutes at most, which
@@ -224,14 +226,19 @@ final class Stage {
     }
 
     /// Notes that a provider is asked for a name.
-    func queried(_ host: String, _ families: HTTPDNSAddress.Families) {
+    /// - Parameter wait: The longest time that the name may have waited for others of a batch.
+    func queried(_ host: String, _ families: HTTPDNSAddress.Families, after wait: Duration) {
+        let now = schedule.elapsed
+        // A lookup by former settings may have ended during that wait: both run beside each other.
+        let isBeside = rests[host].map { now <= $0.since + wait.nanoseconds } ?? false
+        if isBeside { rests[host] = nil }
         // A family that the answer lacks may be asked for alone.
-        if let rest = rests[host], schedule.elapsed < rest.until,
+        if let rest = rests[host], now < rest.until,
             families == .both || families.isSubset(of: rest.families)
         {
             violate("a name is not asked for again while its answer lives", "\(host) \(families), \(rest)")
         }
-        if queriesInFlight[host, default: 0] > 0 { hedged.insert(host) } else { hedged.remove(host) }
+        if isBeside || queriesInFlight[host, default: 0] > 0 { hedged.insert(host) } else { hedged.remove(host) }
         queriesInFlight[host, default: 0] += 1
         queries[host, default: (0, 0)].all += 1
         failedAt[host] = nil
@@ -251,6 +258,11 @@ final class Stage {
         queriesInFlight[host, default: 0] -= 1
         waiting[source, default: [:]][host] = nil
         if !isGood { failed[source, default: [:]][host] = schedule.elapsed }
+    }
+
+    /// Notes that the system's name service will answer with addresses.
+    func answersBySystem(_ host: String, _ addresses: [HTTPDNSAddress], after delay: Int64) {
+        if allowsAny(addresses) { systemAnswers[host, default: []].append(schedule.elapsed + delay) }
     }
 
     /// Notes that the service of a provider asks for a pause.
@@ -275,14 +287,16 @@ final class Stage {
     }
 
     /// Notes that the answer to the only query for a name is kept.
-    func rests(_ name: Int, _ addresses: [HTTPDNSAddress], lives: Duration) {
+    func rests(_ name: Int, _ addresses: [HTTPDNSAddress], of source: AnswerSource, lives: Duration) {
         let host = world.names[name].host
         // A call that failed to connect, and tries again, may ask again.
         let settings = world.settings
         // The system is asked beside a provider that is left alone.
         guard schedule.elapsed > pausedUntil, !world.names[name].isShadow, !settings.retries,
             settings.networkWait == .zero, !settings.hasSecondClient,
-            lives >= .seconds(20), queriesInFlight[host] == 1, !hedged.contains(host), allowsAny(addresses)
+            lives >= .seconds(20), queriesInFlight[host] == 1, !hedged.contains(host), allowsAny(addresses),
+            // The answer of a provider that the settings have lost meanwhile is not kept.
+            facts.providers.contains(where: { $0.source == source })
         else { return }
         // A family that earlier answers had, and this one lacks, is asked for again.
         let families = Set(addresses.map(\.family))
@@ -290,7 +304,8 @@ final class Stage {
             return
         }
         let until = schedule.elapsed + (min(lives, .seconds(3600)) / 2).nanoseconds
-        rests[host] = (until, addresses.reduce(into: []) { $0.formUnion($1.family == .v4 ? .v4 : .v6) })
+        let found = addresses.reduce(into: HTTPDNSAddress.Families()) { $0.formUnion($1.family == .v4 ? .v4 : .v6) }
+        rests[host] = (schedule.elapsed, until, found)
     }
 
     /// Whether no other source is asked for a host beside one: its answer may be used in place of this one's.
@@ -330,6 +345,8 @@ final class Stage {
             violate("a query of a provider ends within a second, or three of the only one", facts)
         }
         guard took >= 1_000_000_000, failedCalls[name] ?? -1 < start, isSettled(name, since: earlier) else { return }
+        // It ends the lookup, and the query goes on for the health of the provider.
+        if systemAnswers[host]?.contains(where: { start...schedule.elapsed ~= $0 }) == true { return }
         for other in self.facts.providers.map(\.source) where other != source {
             if asked[other]?[host] ?? -1 < earlier, !mayLeaveOut(other, for: host, since: start) {
                 violate("the next provider is asked within a second of a silent one", facts)
