@@ -78,7 +78,8 @@ final class RequestExport: HTTPDNSObserver {
         }
         let server = server(of: hop)
         return [
-            RequestExport.methods.contains(hop.method.rawValue) ? hop.method.rawValue : MetricName.others,
+            HTTPDNSClient.CallRecord.knownMethods.contains(hop.method.rawValue)
+                ? hop.method.rawValue : MetricName.others,
             route(of: hop) ?? MetricName.none, hop.status.map(RequestExport.text),
             (hop.exchange?.version).map(RequestExport.number),
             error, server.address, server.port,
@@ -106,11 +107,6 @@ final class RequestExport: HTTPDNSObserver {
         case nil: hop.error?.host.flatMap { try? HTTPDNSName($0) }
         }
     }
-
-    /// The methods of RFC 9110, and PATCH (RFC 5789).
-    private static let methods: Set<String> = [
-        "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
-    ]
 
     /// Returns a status; one outside of HTTP's five classes is `_OTHER`, since the server chooses it.
     private static func text(of status: HTTPResponse.Status) -> String {

@@ -35,21 +35,23 @@ struct RequestMetricsTests {
         #expect(await measured.call(HTTPDNSClient.Request(method: .post, url: url, body: .text("abc"))))
         let brew = try #require(HTTPRequest.Method("BREW"))
         #expect(await measured.call(HTTPDNSClient.Request(method: brew, url: url)))
+        let query = try #require(HTTPRequest.Method("QUERY"))
+        #expect(await measured.call(HTTPDNSClient.Request(method: query, url: url)))
         #expect(await measured.get("http://mapped.test/"))
         #expect(await !measured.get("http://gone.test/"))
         #expect(await !measured.get("http://nobody.shop.test/"))
         #expect(
             measured.counts(Self.duration) == [
                 "GET *.shop.test 200 1.1": 1, "GET *.shop.test 404 1.1 404": 1, "POST *.shop.test 204 1.1": 1,
-                "_OTHER *.shop.test 200 1.1": 1, "GET none 200 1.1": 1, "GET none connect-failed": 1,
-                "GET *.shop.test resolve-failed": 1,
+                "_OTHER *.shop.test 200 1.1": 1, "QUERY *.shop.test 200 1.1": 1, "GET none 200 1.1": 1,
+                "GET none connect-failed": 1, "GET *.shop.test resolve-failed": 1,
             ]
         )
         #expect(measured.sizes("http.client.request.body.size") == ["POST *.shop.test 204 1.1": [3]])
         #expect(measured.sizes("http.client.response.body.size")["GET *.shop.test 404 1.1 404"] == [2])
         #expect(
             measured.counts("httpdns.call.duration") == [
-                "finished": 5, "failed connect-failed": 1, "failed resolve-failed": 1,
+                "finished": 6, "failed connect-failed": 1, "failed resolve-failed": 1,
             ]
         )
         try await measured.end()

@@ -12,6 +12,12 @@ extension HTTPDNSClient {
     /// Its text and its reflection have no secrets: no header field, no body, and no query of a URL. Only the request of
     /// ``Hop/exchange`` has the URL as it was written. Observers get it, see ``HTTPDNSObserver/callEnded(_:)``.
     public struct CallRecord: Sendable, CustomStringConvertible {
+        /// The methods that the semantic conventions of OpenTelemetry know. Metrics and spans name no other: their number is
+        /// not bounded.
+        package static let knownMethods: Set<String> = [
+            "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
+        ]
+
         /// The number of the call, unique in the process: ``HTTPDNSClient/InterceptionContext/callID``.
         public var callID: UInt64
         /// The method of the caller's request.

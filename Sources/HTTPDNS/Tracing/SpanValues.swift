@@ -47,12 +47,10 @@ enum SpanValue {
     /// The most characters of a URL.
     private static let maximumLength = 2048
 
-    /// Whether the conventions know a method; the number of others is not bounded.
-    static func isKnown(_ method: HTTPRequest.Method) -> Bool { knownMethods.contains(method.rawValue) }
-
-    private static let knownMethods: Set<String> = [
-        "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
-    ]
+    /// Whether the conventions know a method.
+    static func isKnown(_ method: HTTPRequest.Method) -> Bool {
+        HTTPDNSClient.CallRecord.knownMethods.contains(method.rawValue)
+    }
 
     /// Returns the host of a URL, an address without brackets.
     static func server(of url: HTTPDNSRewriter.CanonicalURL) -> String {
