@@ -97,6 +97,19 @@ struct RateQueueTests {
         }
     }
 
+    @Test("A body takes the time of its bytes when each portion is asked for a little late", arguments: [0, 5, 10])
+    func late(milliseconds: Int) throws {
+        var queue = RateQueue(bytesPerSecond: Self.rate)
+        var now = begin
+        for left in stride(from: 8000, to: 0, by: -Self.portion) {
+            let (ticket, events) = queue.enter(part(left: Int64(left)), at: now + .milliseconds(milliseconds))
+            now = try #require(events.first?.turn?.end)
+            #expect(queue.leave(ticket, at: now).isEmpty)
+        }
+        let exceeds = now - begin - .seconds(10)
+        #expect(exceeds <= RateQueue.slack && exceeds >= .zero - RateQueue.slack, "\(exceeds)")
+    }
+
     @Test("The time of bodies that are canceled goes to the others")
     func canceled() {
         var queue = RateQueue(bytesPerSecond: Self.rate)
