@@ -108,7 +108,8 @@ struct CallLog: Sendable {
         guard !isEnded else { return nil }
         switch fact {
         case .began:
-            add(.started, at: lastTime) { [record] event in (event.method, event.url) = (record.method, record.url)
+            add(.started, at: lastTime) { [method = record.method, url = record.url] event in
+                (event.method, event.url) = (method, url)
             }
         case .hopBegan(let number, let request):
             hop = number
@@ -396,7 +397,7 @@ struct CallLog: Sendable {
         }
         record.duration = now - record.start
         add(record.outcome == .failed ? .failed : record.outcome == .canceled ? .canceled : .finished, at: now) {
-            [record] in $0.error = record.error
+            [error = record.error] in $0.error = error
         }
         isEnded = true
         for index in sendings.indices { sendings[index].hop.addNotedBytes() }

@@ -132,15 +132,20 @@ final class CallObservers: Sendable {
         let trace = tracing?.begin(request, at: start)
         guard !feeds.isEmpty || !observations.isEmpty || trace != nil else { return nil }
         let bodyLimit = observations.compactMap(\.bodyLimit).max()
-        let log = CallLog(
-            id,
-            request,
-            at: start,
-            making: feeds.reduce(.some([])) { all, feed in all.flatMap { all in feed.kinds.map(all.union) } },
-            bodyLimit: bodyLimit,
-            resolver: resolver
+        let call = ObservedCall(
+            CallLog(
+                id,
+                request,
+                at: start,
+                making: feeds.reduce(.some([])) { all, feed in all.flatMap { all in feed.kinds.map(all.union) } },
+                bodyLimit: bodyLimit,
+                resolver: resolver
+            ),
+            feeds,
+            observations,
+            keepsDetails: bodyLimit != nil,
+            trace: trace
         )
-        let call = ObservedCall(log, feeds, observations, keepsDetails: bodyLimit != nil, trace: trace)
         call.note(.began)
         return call
     }

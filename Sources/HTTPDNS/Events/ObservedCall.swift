@@ -23,7 +23,7 @@ final class ObservedCall: Sendable {
     let trace: (any CallTrace)?
 
     init(
-        _ log: CallLog,
+        _ log: consuming CallLog,
         _ feeds: [EventFeed],
         _ observations: [HTTPDNSClient.Observation],
         keepsDetails: Bool = false,

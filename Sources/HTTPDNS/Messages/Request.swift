@@ -62,6 +62,8 @@ extension HTTPDNSClient {
                 self.init(OwnSettings(options: options, isResolved: true))
             }
 
+            /// The options without the rest of a request.
+            var optionsAlone: SharedOptions { settings.hasOptionsAlone ? self : SharedOptions(settings.options) }
             /// Whether the options are those of a call.
             var isResolved: Bool { settings.isResolved }
             /// The options of the call; before the call, those that it would have with default settings of the client.
@@ -92,13 +94,17 @@ extension HTTPDNSClient {
             var interceptors = InterceptorChain()
             var properties: [ObjectIdentifier: StoredProperty] = [:]
 
+            var hasOptionsAlone: Bool {
+                changes.isEmpty && onInterimResponse == nil && observer == nil && interceptors.isEmpty
+                    && properties.isEmpty
+            }
+
             /// Returns the settings with the options of a call in place of changes.
-            func resolved(from base: SharedOptions) -> OwnSettings {
-                var resolved = self
-                resolved.options = base.options
-                resolved.isResolved = true
-                for change in changes { change(&resolved.options) }
-                return resolved
+            consuming func resolved(from base: SharedOptions) -> OwnSettings {
+                options = base.options
+                isResolved = true
+                for change in changes { change(&options) }
+                return self
             }
         }
 
@@ -107,7 +113,7 @@ extension HTTPDNSClient {
         func resolved(from base: SharedOptions) -> HTTPDNSClient.Request {
             guard own?.isResolved != true else { return self }
             var request = self
-            request.own = SharedOptions((own?.settings ?? OwnSettings()).resolved(from: base))
+            request.own = own.map { SharedOptions($0.settings.resolved(from: base)) } ?? base.optionsAlone
             return request
         }
 

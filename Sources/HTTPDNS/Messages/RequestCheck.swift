@@ -19,10 +19,12 @@ enum RequestCheck {
         if request.method == .connect {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
         }
-        guard let options = request.own?.options else { return }
-        if let host = options.hostHeader { try check(hostHeader: host) }
+        guard let own = request.own else { return }
+        // In place: a copy of the options counts references to all of them.
+        let host = own.isResolved ? own.callOptions.hostHeader : own.options.hostHeader
+        if let host { try check(hostHeader: host) }
         // Those of a client were checked with its settings.
-        if request.own?.settings.changes.isEmpty == false { try checkPolicies(options) }
+        if !own.settings.changes.isEmpty { try checkPolicies(own.options) }
     }
 
     private static func checkCoding(_ fields: HTTPFields) throws(HTTPDNSClientError) {

@@ -83,6 +83,8 @@ package struct CacheableHop: Sendable {
     package var isRetry: Bool { context.constraints.isRetry }
     /// The depth of the call inside others of its client: one that waited for the call around it would wait in vain.
     package var depth: Int { context.depth }
+    /// The request's priority.
+    package var priority: HTTPDNSClient.Request.Priority { request.own?.callOptions.priority ?? .normal }
     /// Whether the body has its chunk framing, and is of no use to other requests.
     package var keepsChunks: Bool { request.own?.callOptions.keepsChunks ?? false }
     /// The moment on `SystemTimeSource` at which the call with its body must have ended; nil without a limit.
@@ -137,13 +139,16 @@ package struct CacheableHop: Sendable {
 // received, and decoding is above it.
 extension CacheableHop {
     /// Creates nil for a hop that does not concern the cache.
-    init?(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext, _ pipeline: Pipeline) {
+    init?(
+        _ request: consuming HTTPDNSClient.Request,
+        _ context: consuming HTTPDNSClient.InterceptionContext,
+        _ pipeline: Pipeline
+    ) {
         // The rewriter refuses an unreadable URL, with its own message. Schemes of the program are answered in process.
         // A check of an identity wants the server.
         guard pipeline.schemes?.answers(request.url) != true, request.own?.callOptions.stopsBeforeSending != true,
             let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         else { return nil }
-        var context = context
         context.keepsCodings = true
         self.init(request: request, url: url, pipeline: pipeline, context: context)
     }

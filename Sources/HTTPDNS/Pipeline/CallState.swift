@@ -47,12 +47,12 @@ struct CallState {
 
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` for a credential that cannot be used.
     init(
-        _ request: HTTPDNSClient.Request,
+        _ request: consuming HTTPDNSClient.Request,
         _ context: consuming HTTPDNSClient.InterceptionContext,
         _ pipeline: Pipeline
     ) throws(HTTPDNSClientError) {
-        self.request = request
-        self.context = context
+        self.request = consume request
+        self.context = consume context
         try beginHop(pipeline)
     }
 
@@ -403,22 +403,23 @@ struct CallState {
 // The steps inside application interceptors and outside hops: retries, authentication and redirects.
 extension Pipeline {
     /// Sends a call after its application interceptors: with it the first hop begins.
+    // Request and context are moved, not copied: a copy counts references to all of their parts.
     func callBegan(
-        _ request: HTTPDNSClient.Request,
+        _ request: consuming HTTPDNSClient.Request,
         _ context: consuming HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         if context.frame != nil { context.initialURL = request.url }
-        if mayMerge(request, context) { return try await merged(request, context) }
-        return try await sendCall(request, context)
+        if mayMerge(request, context) { return try await merged(consume request, consume context) }
+        return try await sendCall(consume request, consume context)
     }
 
     /// Sends a call: the requests that it takes, one after the other.
     func sendCall(
-        _ request: HTTPDNSClient.Request,
+        _ request: consuming HTTPDNSClient.Request,
         _ context: consuming HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         retrying.noteCall()
-        var call = try CallState(request, context, self)
+        var call = try CallState(consume request, consume context, self)
         do {
             return try await sendRequests(of: &call)
         } catch {

@@ -11,7 +11,7 @@ extension Pipeline {
     /// - Parameter began: The times of a call that has already begun; nil for one that begins now.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func call(
-        _ request: HTTPDNSClient.Request,
+        _ request: consuming HTTPDNSClient.Request,
         carrying rewritten: HTTPDNSRewriter.RewrittenRequest? = nil,
         within began: CallTime? = nil
     ) async throws -> HTTPDNSClient.Response {
@@ -28,19 +28,17 @@ extension Pipeline {
             }
             try gate.enter()
             defer { gate.leave() }
-            return try await callBegan(
-                request,
-                HTTPDNSClient.InterceptionContext(
-                    callID: 0,
-                    hop: 0,
-                    depth: 0,
-                    rewritten: rewritten,
-                    call: time,
-                    callOptions: options,
-                    compressed: request.body.coding == nil ? nil : CompressedOnce(),
-                    frame: nil
-                )
+            let context = HTTPDNSClient.InterceptionContext(
+                callID: 0,
+                hop: 0,
+                depth: 0,
+                rewritten: rewritten,
+                call: time,
+                callOptions: options,
+                compressed: request.body.coding == nil ? nil : CompressedOnce(),
+                frame: nil
             )
+            return try await callBegan(consume request, consume context)
         } catch let error as HTTPDNSClientError {
             let error = completed(error, time)
             log(error)

@@ -275,15 +275,15 @@ extension Pipeline {
         }
         if let coding = request.body.coding { transfer.headerFields[.contentEncoding] = coding.name }
         if let own = request.own {
-            let options = own.options
             if let receive = own.onInterimResponse { transfer.interim = InterimResponseQueue(receive) }
-            transfer.stopsBeforeSending = options.stopsBeforeSending
-            transfer.keepsConnection = options.keepsConnection
-            transfer.keepsChunks = options.keepsChunks
-            transfer.omitsAccept = options.withoutHeaders.contains(.accept)
-            if options.continueTimeout > .zero, !request.body.isEmpty {
+            transfer.stopsBeforeSending = own.callOptions.stopsBeforeSending
+            transfer.keepsConnection = own.callOptions.keepsConnection
+            transfer.keepsChunks = own.callOptions.keepsChunks
+            transfer.omitsAccept = own.callOptions.withoutHeaders.contains(.accept)
+            let continueTimeout = own.callOptions.continueTimeout
+            if continueTimeout > .zero, !request.body.isEmpty {
                 if !transfer.headerFields.contains(.expect) { transfer.headerFields[.expect] = "100-continue" }
-                transfer.continueTimeout = options.continueTimeout
+                transfer.continueTimeout = continueTimeout
             }
         }
         let credential = request.headerFields.contains(.authorization) ? nil : content.url.parsed.credential

@@ -44,12 +44,9 @@ struct RecordMaker: Sendable {
             isBodyComplete: call.isBodyComplete,
             requestBody: requestBody(details.request, isWithheld: isWithheld),
             responseBody: responseBody(call, details, isWithheld: isWithheld),
-            // By index: an element in a parameter would be a copy of a hop.
-            hops: targets.indices.map { index in
-                var hop = hop(call.hops[index], targets[index], of: call)
-                hop.requestBody = call.hops[index].messages.flatMap { sent in
-                    changedBody(sent, details.request, isWithheld: isWithheld)
-                }
+            hops: zip(call.hops, targets).map { sent, target in
+                var hop = hop(sent, target, of: call)
+                hop.requestBody = sent.messages.flatMap { changedBody($0, details.request, isWithheld: isWithheld) }
                 return hop
             }
         )
@@ -75,7 +72,8 @@ struct RecordMaker: Sendable {
         _ target: HopTarget,
         of call: HTTPDNSClient.CallRecord
     ) -> HTTPDNSTrafficMonitor.Hop {
-        let response = hop.messages?.response
+        let messages = hop.messages
+        let response = messages?.response
         // The fields and the body are those of the stored response.
         let status = hop.cacheSource == .validated ? response?.status ?? hop.status : hop.status
         return Monitor.Hop(
@@ -83,9 +81,9 @@ struct RecordMaker: Sendable {
             offset: hop.start - call.start,
             duration: hop.duration,
             method: hop.method.rawValue,
-            url: redaction.url(target.url, hop.messages?.url ?? hop.url),
+            url: redaction.url(target.url, messages?.url ?? hop.url),
             route: target.route,
-            requestFields: redaction.fields(hop.messages?.requestFields ?? [:]),
+            requestFields: redaction.fields(messages?.requestFields ?? [:]),
             isAnsweredInProcess: hop.isAnsweredInProcess,
             cacheSource: hop.cacheSource?.description,
             isMerged: hop.isMerged,

@@ -31,16 +31,13 @@ extension HTTPDNSTrafficMonitor {
         ///   - maximum: The most hosts, and the most routes, with sums of their own.
         mutating func add(_ call: HTTPDNSClient.CallRecord, _ targets: [HopTarget], maximum: Int) {
             calls.add(call)
-            // By index: the variable of a loop would be a copy of a hop.
-            for index in targets.indices {
+            for (index, (hop, target)) in zip(call.hops, targets).enumerated() {
                 // A response that the caller got, and that failed later, has failed with its body.
                 let hasFailedBody = call.outcome == .failed && call.status != nil && index == call.hops.count - 1
-                let isFailed = call.hops[index].error != nil || hasFailedBody
-                traffic.add(call.hops[index], isFailed: isFailed)
-                let host = Self.label(targets[index].host, in: hosts, maximum)
-                hosts[host, default: Traffic()].add(call.hops[index], isFailed: isFailed)
-                let route = Self.label(targets[index].route, in: routes, maximum)
-                routes[route, default: Traffic()].add(call.hops[index], isFailed: isFailed)
+                let isFailed = hop.error != nil || hasFailedBody
+                traffic.add(hop, isFailed: isFailed)
+                hosts[Self.label(target.host, in: hosts, maximum), default: Traffic()].add(hop, isFailed: isFailed)
+                routes[Self.label(target.route, in: routes, maximum), default: Traffic()].add(hop, isFailed: isFailed)
             }
         }
 

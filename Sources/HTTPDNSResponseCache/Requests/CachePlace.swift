@@ -45,7 +45,7 @@ struct CachePlace: Sendable {
         policy = hop.keepsChunks ? options.policy.union([.doNotRead, .doNotWrite]) : options.policy
         isRetry = hop.isRetry
         depth = hop.depth
-        order = hop.request.options.priority.rawValue
+        order = hop.priority.rawValue
         time = ReadTime(head: hop.deadline, body: hop.bodyDeadline)
         lifetime = options.lifetime
         maximumScope = hop.maximumScope

@@ -74,10 +74,16 @@ struct ResponseIndex: Sendable {
         -> [HTTPDNSClient.ResponseCache.StoredResponse]
     {
         guard let places = variants[url]?[partition] else { return [] }
-        let entries = places.compactMap { slots[$0].map(HTTPDNSClient.ResponseCache.StoredResponse.init) }
-        guard entries.contains(where: { isExpired($0.entry, at: now) }) else { return entries }
-        removed += entries.filter { isExpired($0.entry, at: now) }.compactMap { remove($0.entry.id) }
-        return entries.filter { !isExpired($0.entry, at: now) }
+        var responses: [HTTPDNSClient.ResponseCache.StoredResponse] = []
+        for place in places {
+            guard let entry = slots[place] else { continue }
+            if !isExpired(entry, at: now) {
+                responses.append(HTTPDNSClient.ResponseCache.StoredResponse(entry))
+            } else if let entry = remove(entry.id) {
+                removed.append(entry)
+            }
+        }
+        return responses
     }
 
     private func isExpired(_ entry: Entry, at now: Int64) -> Bool { entry.head.isBeyond(limits.age, at: now) }
