@@ -318,7 +318,7 @@ let package = Package(
         .executableTarget(
             name: "httpdns-count-operations",
             dependencies: [
-                "BenchmarkOrigin", "HTTPDNS", "HTTPDNSResponseCache",
+                "BenchmarkOrigin", "HTTPDNS", "HTTPDNSMonitor", "HTTPDNSResponseCache",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Benchmarks/Operations",

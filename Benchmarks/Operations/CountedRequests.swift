@@ -4,6 +4,7 @@
 internal import BenchmarkOrigin
 internal import Glibc
 internal import HTTPDNS
+internal import HTTPDNSMonitor
 internal import HTTPDNSResponseCache
 internal import HTTPTypes
 
@@ -20,6 +21,8 @@ struct CountedRequests {
         case get
         /// A GET whose response is stored, by a client that keeps cookies.
         case stored
+        /// A GET that the response cache answers out of memory.
+        case cached
         /// A POST of JSON.
         case post
         /// A GET through an application interceptor and a network interceptor.
@@ -28,6 +31,8 @@ struct CountedRequests {
         case retried
         /// A GET whose call changes an option.
         case changed
+        /// A GET that a traffic monitor records.
+        case monitored
     }
 
     static func main() async throws {
@@ -55,6 +60,8 @@ struct CountedRequests {
     /// - Parameter planted: The number of objects that each request makes for nothing: a difference that must be found.
     private static func send(_ kind: Kind, port: Int, requests: Int, inFlight: Int, planted: Int) async throws {
         let client = try await HTTPDNSClient(configuration: configuration(for: kind))
+        let monitor = HTTPDNSTrafficMonitor()
+        if kind == .monitored { monitor.start(on: client) }
         let url = "http://counted.example:\(port)/1k"
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<inFlight {
@@ -73,6 +80,12 @@ struct CountedRequests {
             }
             try await group.waitForAll()
         }
+        if kind == .cached, let counters = client.responseCache?.counters, counters.misses != 1 {
+            fatalError("the origin answered \(counters.misses) of \(requests) requests")
+        }
+        if kind == .monitored, monitor.counters.records != requests {
+            fatalError("\(monitor.counters.records) of \(requests) requests were recorded")
+        }
         try await client.shutdown()
     }
 
@@ -84,7 +97,12 @@ struct CountedRequests {
     ) async throws -> HTTPDNSClient.Response {
         let fields: HTTPFields = [.accept: "*/*", .userAgent: "counted"]
         switch kind {
-        case .get, .intercepted, .retried: return try await client.get(url, headerFields: fields)
+        case .get, .intercepted, .retried, .monitored: return try await client.get(url, headerFields: fields)
+        case .cached:
+            var request = HTTPDNSClient.Request(url: url, headerFields: fields)
+            // By their date the responses of the origin are too old.
+            request.cache.policy = .preferStored
+            return try await client.execute(request)
         // Each is the first of its URL.
         case .stored: return try await client.get("\(url)?\(number)", headerFields: fields)
         case .post: return try await client.post(url, headerFields: fields, json: Order(item: "a", count: 2))
@@ -124,7 +142,8 @@ struct CountedRequests {
     private static func configuration(for kind: Kind) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         switch kind {
-        case .get, .post, .changed: break
+        case .get, .post, .changed, .monitored: break
+        case .cached: configuration.responseCache = .memory()
         case .stored: (configuration.cookies, configuration.responseCache) = (.memory(), .memory())
         case .intercepted:
             configuration.applicationInterceptors = [Passing()]
