@@ -93,7 +93,7 @@ extension HTTPDNSResolver {
                     mayStart: lookupBudget.take
                 )
             }
-            if let lookupID { lookups[lookup.host] = (lookup, lookupID) }
+            if let lookupID, !lookup.endIfSwitchedOff(lookupID) { lookups[lookup.host] = (lookup, lookupID) }
         }
         guard let any = lookups.values.first else { return }
         let settings = any.lookup.settings
@@ -102,14 +102,28 @@ extension HTTPDNSResolver {
         // As for a single name, the system resolver gets its share of the time after the providers.
         let share = any.lookup.hasFallback ? any.lookup.systemShare(beside: batch.names) : .zero
         let poolAttempt = any.lookup.poolAttempt(batch.route, batch.names, until: deadline - share)
-        let opened = lookups
-        await settings.pool.ask(poolAttempt, batch: Array(opened.keys)) { [self] host, answer in
-            guard let (lookup, lookupID) = opened[host] else { return }
-            if let answer, !answer.isUnconfirmed {
-                lookup.complete(.success(lookup.known(answer)), lookupID, isRefresh: false)
-            } else {
-                leaveBatch(lookup, lookupID, until: deadline, denial: answer)
+        let (opened, start) = (lookups, OneShot<Void>())
+        // A task of its own: the kill switch cancels it with the lookups, so that no batch is sent that waits for its place.
+        let task = CallWork.detached { [self] in
+            await start.value()
+            await settings.pool.ask(poolAttempt, batch: Array(opened.keys)) { [self] host, answer in
+                guard let (lookup, lookupID) = opened[host] else { return }
+                if let answer, !answer.isUnconfirmed {
+                    lookup.complete(.success(lookup.known(answer)), lookupID, isRefresh: false)
+                } else {
+                    leaveBatch(lookup, lookupID, until: deadline, denial: answer)
+                }
             }
+        }
+        let work = LookupTask(task: task, hurry: OneShot<Void>(), demand: nil)
+        for (lookup, lookupID) in opened.values {
+            cache.shard(for: lookup.key).state.withLock { $0.lookups.attach(work, to: lookupID) }?.cancel()
+        }
+        start.deliver(())
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
         }
     }
 

@@ -76,6 +76,7 @@ extension UpstreamLookup {
         hurries: Bool = false,
         denial: ProviderPool.Answer? = nil
     ) {
+        if endIfSwitchedOff(lookupID) { return }
         if systemOnlyReason == .internalName, let domain = settings.routes.unknownTopLevelDomain(of: host) {
             resolver.observation.noteUnknown(topLevelDomain: domain, of: host)
         }
@@ -89,6 +90,18 @@ extension UpstreamLookup {
         }
         let work = LookupTask(task: task, hurry: hurry, demand: demand)
         shard.state.withLock { $0.lookups.attach(work, to: lookupID) }?.cancel()
+    }
+
+    /// Ends the lookup if its name was switched off before the lookup was in the table, where the kill switch would have found it.
+    /// Queries that wait for it are decided again.
+    /// - Returns: Whether it has ended.
+    func endIfSwitchedOff(_ lookupID: AnswerCache.Lookups.LookupID) -> Bool {
+        guard systemOnlyReason == nil, resolver.switchEntry(for: host) != nil else { return false }
+        if let ended = shard.state.withLock({ $0.lookups.complete(lookupID) }) {
+            resolver.lookupBudget.giveBack(1)
+            for waiter in ended.waiters { waiter.deliver(.failure(.switchedOff)) }
+        }
+        return true
     }
 
     /// Queries the sources without the families that are in back-off after failures. They are queried after all when the others
@@ -314,7 +327,7 @@ extension UpstreamLookup {
                 mayStart: resolver.lookupBudget.take
             )
         }
-        guard let lookupID else { return false }
+        guard let lookupID, !endIfSwitchedOff(lookupID) else { return false }
         resolver.counting.count(.refreshStarted)
         resolver.observation.tell(.refreshStarted) { event in
             event.host = host

@@ -82,6 +82,20 @@ struct PreresolvingTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
+    @Test("A batch that waits for its place is not sent once its names are switched off")
+    func switchedOffInQueue() async throws {
+        let fixture = try ResolverFixture(batchLimit: 5) { $0.providerLimits["doh"] = .init(maximumInFlight: 1) }
+        let names = try names(10)
+        for name in names { fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: name) }
+        fixture.provider.hold()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        fixture.resolver.killSwitch.turnOff(.everything)
+        fixture.provider.release()
+        #expect(await failures.isEmpty)
+        #expect(fixture.provider.queries.count == 1)
+    }
+
     /// One is left out, one denied.
     @Test("A name that its batch left open gets its own lookup, at other providers too")
     func leftOpen() async throws {

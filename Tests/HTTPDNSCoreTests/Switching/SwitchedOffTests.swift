@@ -285,6 +285,41 @@ struct SwitchedOffTests {
         #expect(steps > 2)
     }
 
+    /// Each name alone, and both in one query.
+    @Test("No provider is queried after the switch is off, at any step of a lookup ahead", arguments: [1, 5])
+    func turnsWhilePreresolving(batchLimit: Int) async throws {
+        let names = try ["a.test", "b.test"].map { try HTTPDNSName($0) }
+        var (steps, wasQueried) = (0, false)
+        while !wasQueried {
+            let (fixture, executor) = (try ResolverFixture(batchLimit: batchLimit), SteppedExecutor())
+            for name in names {
+                try fixture.say(["203.0.113.1"], about: name.description)
+                fixture.system.answer(.success([Self.systemAddress]), for: name)
+            }
+            let lookups = CallWork.$executor.withValue(executor) {
+                CallWork.task { await fixture.resolver.preresolve(names) }
+            }
+            for _ in 0..<steps { await executor.step() }
+            let count = fixture.provider.queries.count
+            wasQueried = count > 0
+            fixture.resolver.killSwitch.turnOff()
+            executor.letGo()
+            #expect(await lookups.value.isEmpty)
+            #expect(fixture.provider.queries.count == count, "after \(steps) steps")
+            steps += 1
+        }
+        #expect(steps > 2)
+    }
+
+    @Test("A refresh asks no provider for a name that is switched off")
+    func refresh() async throws {
+        let fixture = try fixture()
+        _ = try await fixture.resolve("img.shop.test")
+        fixture.resolver.killSwitch.turnOff()
+        #expect(fixture.resolver.refresh([try HTTPDNSName("img.shop.test")], limit: 10).asked == 0)
+        #expect(fixture.provider.queries.count == 1)
+    }
+
     /// The failure is delivered in one step, and the addresses are used in a later one.
     @Test("No address of last resort is used after the switch is off")
     func lastResortBetweenSteps() async throws {
