@@ -321,6 +321,7 @@ public final class HTTPDNSClient: Sendable {
         let deadline = clock.now() + duration
         if duration > .zero { await pipeline.gate.awaitEmpty(until: deadline, on: clock) }
         pipeline.admissions.close()
+        pipeline.authentication.ending.close()
         let left = Task.isCancelled ? .zero : max(.zero, deadline - clock.now())
         await withTaskCancellationHandler {
             await sender.shutdown(drainingFor: left)

@@ -12,6 +12,8 @@ struct Authentication: Sendable {
     let egress: EgressSelector
     let time: any TimeSource
     let logger: Logger?
+    /// Closed when a shutdown ends the calls that are left: none of them waits for the file of a secret any more.
+    let ending = CallGate()
     /// The record of answered challenges.
     private let memories = AuthenticationMemories()
 
@@ -54,7 +56,8 @@ struct Authentication: Sendable {
             host: url.hostText,
             method: request.method,
             text: url.target,
-            path: String(url.target.prefix { $0 != "?" })
+            path: String(url.target.prefix { $0 != "?" }),
+            ending: ending
         )
         return (credential, target)
     }
@@ -105,6 +108,7 @@ struct Authentication: Sendable {
             // The target of a forwarded request is its URL (RFC 9112 section 3.2.2).
             text: sent.description,
             path: sent.target,
+            ending: ending,
             isProxy: true
         )
         let own = HTTPDNSClient.Credential.digest(user: credential.user, password: password)

@@ -291,14 +291,17 @@ struct AuthorizationTarget: Sendable {
     let text: String
     /// The path, without the query.
     let path: String
+    /// Closed when a shutdown ends the calls that are left.
+    let ending: CallGate
     /// Whether a proxy asks, and not the origin.
     var isProxy = false
 
     /// Returns a secret.
-    /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed`, or `timedOut` at the deadline; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError`` with code `authenticationFailed`, `timedOut` at the deadline, or `shutDown`;
+    ///   `CancellationError`.
     func secret(_ secret: HTTPDNSSecret, until deadline: MonotonicTime?) async throws -> String {
         do {
-            return try await secret.current(until: deadline)
+            return try await secret.current(until: deadline, orClosing: ending)
         } catch let error as SecretError {
             guard error.isOverdue else { throw failure("\(error)") }
             throw HTTPDNSClientError.overdue(error, of: host)
@@ -342,5 +345,14 @@ struct AuthorizationTarget: Sendable {
                 underlying: error
             )
         }
+    }
+}
+
+extension HTTPDNSSecret {
+    /// Returns the secret, and waits for a file no longer than until a gate is closed.
+    /// - Throws: `SecretError`; ``HTTPDNSClientError`` with code `shutDown`; `CancellationError`.
+    func current(until deadline: MonotonicTime?, orClosing gate: CallGate) async throws -> String {
+        guard isInFile else { return try read() }
+        return try await gate.value { try await current(until: deadline) }
     }
 }

@@ -7,6 +7,7 @@ internal import Synchronization
 /// A count of calls in progress, until their response head, which refuses new ones once the client is shut down.
 ///
 /// ``TransportAdapter`` counts hops with one, and uses two as events without a count: their sleepers wake when they are closed.
+/// ``Authentication`` has one as an event too.
 final class CallGate: Sendable {
     private static let closed: UInt64 = 1 << 63
 
@@ -68,6 +69,23 @@ final class CallGate: Sendable {
         }
         try Task.checkCancellation()
         return !isClosed
+    }
+
+    /// Returns the value of some work, which is canceled when the gate is closed.
+    /// - Throws: The error of the work; ``HTTPDNSClientError`` with code `shutDown` when the gate is closed before its end;
+    ///   `CancellationError` when the task is canceled.
+    func value<Value: Sendable>(of work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value?.self) { tasks in
+            defer { tasks.cancelAll() }
+            tasks.addTask { try await work() }
+            tasks.addTask { [self] in
+                await closing.wait(OneShot()) { isClosed }
+                return nil
+            }
+            if let first = try await tasks.next(), let value = first { return value }
+            try Task.checkCancellation()
+            throw HTTPDNSClientError.shutDown
+        }
     }
 }
 

@@ -63,7 +63,7 @@ extension Pipeline {
                 host: proxy.transportHost,
                 port: proxy.port,
                 addresses: Set(own.map(\.address)),
-                login: try await proxy.login(until: deadline),
+                login: try await proxy.login(until: deadline, orClosing: authentication.ending),
                 trust: proxyTrust
             )
             if proxy.isTold(rewritten.content.url.host, request.options) {
@@ -301,12 +301,12 @@ extension HTTPDNSClient.Proxy {
     }
 
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    fileprivate func login(until deadline: MonotonicTime?) async throws -> ProxyLogin? {
+    fileprivate func login(until deadline: MonotonicTime?, orClosing gate: CallGate) async throws -> ProxyLogin? {
         guard let credential else { return nil }
         do {
             return ProxyLogin(
                 user: credential.user,
-                password: try await credential.password?.current(until: deadline) ?? "",
+                password: try await credential.password?.current(until: deadline, orClosing: gate) ?? "",
                 scheme: credential.scheme == .digest ? .digest : .basic
             )
         } catch let error as SecretError {

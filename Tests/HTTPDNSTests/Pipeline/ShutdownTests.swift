@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Glibc
 import HTTPDNSCurl
 import HTTPDNSTesting
 import ServerRig
@@ -81,6 +82,28 @@ struct ShutdownTests {
         release.open()
         _ = try? await response
         #expect(await clientError { try await rig.client.get("https://one.test/") }?.code == .shutDown)
+    }
+
+    /// A FIFO takes the place of a file system that hangs.
+    @Test("A shutdown ends a call that waits for the file of a secret", arguments: [false, true])
+    func hangingSecret(isOfProxy: Bool) async throws {
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder.path("secret"), 0o600) == 0)
+        let secret = HTTPDNSSecret.file(folder.path("secret"))
+        let rig = try Rig {
+            if isOfProxy {
+                var proxy = try HTTPDNSClient.Proxy("http://192.0.2.1:3128")
+                proxy.credential = HTTPDNSClient.Proxy.Credential(user: "me", password: secret)
+                $0.proxy = .through(proxy)
+            } else {
+                $0.credentials = [try #require(HTTPDNSClient.Origin("https://map.test")): .bearer(secret)]
+            }
+        }
+        async let failed = clientError { try await rig.client.get("https://map.test/") }
+        while rig.client.pipeline.gate.count == 0, !Task.isCancelled { await Task.yield() }
+        try await rig.client.shutdown()
+        #expect(await failed?.code == .shutDown)
+        #expect(rig.wire.requests.isEmpty)
     }
 
     @Test("A watcher that hangs in a file system does not delay a shutdown")

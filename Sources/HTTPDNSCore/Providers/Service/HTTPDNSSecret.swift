@@ -81,6 +81,9 @@ public struct HTTPDNSSecret: Hashable, Sendable, CustomStringConvertible, Custom
         }
     }
 
+    /// Whether it is read from a file.
+    package var isInFile: Bool { file != nil }
+
     /// The source of the secret, never its text.
     public var description: String { "a secret \(origin)" }
     /// The same text as ``description``.
