@@ -548,6 +548,7 @@ private final class WorldRun: @unchecked Sendable {
             if call.cancelAfter == nil { stage.violate("only a call that is canceled ends as canceled", facts) }
             return
         }
+        let start = schedule.elapsed - elapsed.nanoseconds
         // A lookup that the call joined may have ended at the resolver's own limit.
         let resolving = (error.underlying as? HTTPDNSResolver.Error)?.limit
         let connecting = stage.world.settings.connecting
@@ -571,14 +572,15 @@ private final class WorldRun: @unchecked Sendable {
             stage.violate("a call does not fail while another loop can serve it", facts)
         }
         if (error.underlying as? HTTPDNSResolver.Error)?.code == .providersFailed, stage.visited[call.resource] == nil {
-            stage.checkUnresolved(call.name, since: schedule.elapsed - elapsed.nanoseconds, facts)
+            stage.checkUnresolved(call.name, since: start, facts)
         }
         let settings = stage.world.settings
         // A request that waits for a connection is resolved again after that.
         let waits = !stage.world.isSequential && (settings.maximumPerHost ?? connecting.maximum) != nil
         if error.phase == .resolve, !settings.retries, settings.networkWait == .zero, !waits,
             // What failed by former settings is looked up by the newer ones.
-            stage.visited[call.resource] == nil, elapsed > .milliseconds(3001) * (1 + changes)
+            stage.visited[call.resource] == nil,
+            elapsed - stage.secretWait(of: call, since: start) > .milliseconds(3001) * (1 + changes)
         {
             stage.violate(WorldRun.lookupTime, "\(facts), after \(elapsed)")
         }
@@ -847,7 +849,7 @@ private final class WorldRun: @unchecked Sendable {
             stage.lack(what, isOver: isOver)
         case .filesHang(let time):
             stage.cover("change files hang")
-            sim_hold_reads(sim_now() + time.nanoseconds)
+            stage.hangFiles(for: time)
         case .preresolve:
             stage.cover("change names looked up ahead")
             let names = try stage.world.names.map { try HTTPDNSName($0.host) }
