@@ -357,10 +357,15 @@ struct World {
             }
         }
         var restarts = Draw(seed, "restarts")
-        for _ in 0..<restarts.below(4) where !settings.hasSecondClient && !settings.mayLackThreads {
-            events.append(Event(at: restarts.time(.zero, at), change: .restart))
+        var mayRestart = !settings.hasSecondClient && !settings.mayLackThreads
+        if mayRestart, isSequential, names.contains(where: \.isShadow) {
             // Whether the last call of a client begins a comparison before the client is shut down is a matter of the schedule.
-            if isSequential { for index in names.indices { names[index].isShadow = false } }
+            var choice = Draw(seed, "restarts or comparisons")
+            mayRestart = choice.happens(50)
+            if mayRestart { for index in names.indices { names[index].isShadow = false } }
+        }
+        for _ in 0..<restarts.below(4) where mayRestart {
+            events.append(Event(at: restarts.time(.zero, at), change: .restart))
         }
         var clocks = Draw(seed, "clocks")
         for _ in 0..<clocks.below(5) {

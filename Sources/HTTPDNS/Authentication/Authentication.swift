@@ -12,7 +12,7 @@ struct Authentication: Sendable {
     let egress: EgressSelector
     let time: any TimeSource
     let logger: Logger?
-    /// Closed when a shutdown ends the calls that are left: none of them waits for the file of a secret any more.
+    /// Closed when a shutdown ends the calls that are left: none of them waits for a token or the file of a secret any more.
     let ending = CallGate()
     /// The record of answered challenges.
     private let memories = AuthenticationMemories()

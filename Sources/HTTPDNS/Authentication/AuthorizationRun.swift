@@ -206,11 +206,13 @@ struct BearerRun: AuthorizationRun {
     mutating func authorization(until deadline: MonotonicTime?) async throws -> RequestAuthorization? {
         guard let demand = renewal ?? tokens.demand(on: time) else { return nil }
         do {
-            let use = try await tokens.token(demand, until: deadline)
+            let use = try await tokens.token(demand, until: deadline, orClosing: target.ending)
             self.use = use
             return RequestAuthorization("Bearer \(use.text)", at: target.origin)
         } catch is CancellationError where Task.isCancelled {
             throw CancellationError()
+        } catch let error as HTTPDNSClientError where error.code == .shutDown && target.ending.isClosed {
+            throw error
         } catch {
             throw target.failure(of: error, until: deadline)
         }

@@ -66,17 +66,19 @@ final class BearerTokens: Hashable, Sendable {
     }
 
     /// Returns the token that was requested, as soon as there is one.
-    /// - Parameter deadline: The end of the wait, on `SystemTimeSource`.
+    /// - Parameters:
+    ///   - deadline: The end of the wait, on `SystemTimeSource`.
+    ///   - ending: The gate whose closing ends the wait.
     /// - Throws: ``RenewalOverdue``; the error of the last call of the closure; `CancellationError`, which ends this wait
-    ///   and not the call of the closure.
-    func token(_ demand: Demand, until deadline: MonotonicTime?) async throws -> Use {
+    ///   and not the call of the closure; ``HTTPDNSClientError`` with code `shutDown`.
+    func token(_ demand: Demand, until deadline: MonotonicTime?, orClosing ending: CallGate) async throws -> Use {
         switch demand.outcome {
         case .use(let use): return use
         case .refused: throw RenewalOverdue()
         case .failed(let error): throw error
         case .wait(let id):
             defer { state.withLock { $0.leave(id) } }
-            return try await BearerTokens.result(of: demand.waiter, until: deadline)
+            return try await ending.value { try await BearerTokens.result(of: demand.waiter, until: deadline) }
         }
     }
 

@@ -20,11 +20,9 @@ enum RequestCheck {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
         }
         guard let own = request.own else { return }
-        // In place: a copy of the options counts references to all of them.
-        let host = own.isResolved ? own.callOptions.hostHeader : own.options.hostHeader
-        if let host { try check(hostHeader: host) }
+        if let host = own.callOptions.hostHeader { try check(hostHeader: host) }
         // Those of a client were checked with its settings.
-        if !own.settings.changes.isEmpty { try checkPolicies(own.options) }
+        if !own.settings.changes.isEmpty { try checkPolicies(own.callOptions) }
     }
 
     private static func checkCoding(_ fields: HTTPFields) throws(HTTPDNSClientError) {

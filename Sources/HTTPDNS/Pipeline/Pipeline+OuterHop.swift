@@ -17,6 +17,7 @@ extension Pipeline {
         }
         (call.context.addedFields, call.context.hasJarCookies) = (nil, false)
         let jar = call.request.own?.callOptions.usesCookies ?? true ? cookies : nil
+        // Before the settings are read: with others, which came meanwhile, the hop is prepared again.
         call.context.settingsNumber = await settingsNumber()
         do {
             let response: HTTPDNSClient.Response
@@ -73,9 +74,9 @@ extension Pipeline {
             }
             context.addedFields = nil
         }
-        let headers = current.values.headers
-        guard headers != nil || computedHeaders != nil else { return }
-        let added = try await ClientFields(rules: headers, compute: computedHeaders).fields(for: request, context)
+        guard addsFields else { return }
+        let fields = ClientFields(rules: current.values.headers, compute: computedHeaders)
+        let added = try await fields.fields(for: request, context)
         request.headerFields.append(contentsOf: added)
         context.addedFields = added
     }

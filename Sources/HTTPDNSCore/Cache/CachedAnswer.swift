@@ -168,6 +168,7 @@ package struct CachedAnswer: @unchecked Sendable {
     package func failure(at now: MonotonicTime) -> AnswerFailure? {
         guard var latest = failure, let end = latest.deniedUntil, !mayServe(at: now) else { return failure }
         latest.retryAt = min(latest.retryAt, end)
+        latest.error.hint = nil
         return latest
     }
 

@@ -59,6 +59,8 @@ struct LookupCoalescer<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendabl
     }
 
     /// Returns whether a lookup has waiters.
+    func contains(_ lookupID: LookupID) -> Bool { lookups[lookupID] != nil }
+
     func hasWaiters(_ lookupID: LookupID) -> Bool { lookups[lookupID]?.waiters.isEmpty == false }
 
     /// Adds a waiter to the lookup for a key.

@@ -158,7 +158,7 @@ struct ReleasedReferenceTests {
         box.withLock { $0 = tokens }
         for _ in 0..<2 {
             guard let demand = tokens.demand(on: clock) else { continue }
-            _ = try? await tokens.token(demand, until: nil)
+            _ = try? await tokens.token(demand, until: nil, orClosing: CallGate())
         }
         box.withLock { $0 = nil }
     }

@@ -106,6 +106,25 @@ struct ShutdownTests {
         #expect(rig.wire.requests.isEmpty)
     }
 
+    @Test("A shutdown ends a call that waits for a token")
+    func hangingToken() async throws {
+        let (asked, release) = (Gate(), Gate())
+        let rig = try Rig {
+            let token = HTTPDNSClient.Credential.bearer {
+                asked.open()
+                await release.passage()
+                throw CancellationError()
+            }
+            $0.credentials = [try #require(HTTPDNSClient.Origin("https://map.test")): token]
+        }
+        async let failed = clientError { try await rig.client.get("https://map.test/") }
+        await asked.passage()
+        try await rig.client.shutdown()
+        #expect(await failed?.code == .shutDown)
+        #expect(rig.wire.requests.isEmpty)
+        release.open()
+    }
+
     @Test("A watcher that hangs in a file system does not delay a shutdown")
     func hangingWatcher() async throws {
         let release = Gate()
