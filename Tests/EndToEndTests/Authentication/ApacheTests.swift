@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 62 of the acceptance list: Basic and Digest (MD5) at Apache.
+/// Basic and Digest (MD5) at Apache.
 @Suite("Credentials at Apache", .enabled(if: ServerRig.isAvailable([.apache])))
 struct ApacheTests {
     private func settings(_ apache: ApacheServer, _ credential: HTTPDNSClient.Credential) throws

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 #if Digest
-/// Row 62 of the acceptance list: SHA-256 and `auth-int` at httpbin.
+/// SHA-256 and `auth-int` at httpbin.
 @Suite("Credentials at httpbin", .enabled(if: ServerRig.isAvailable([.httpbin])))
 struct HTTPBinTests {
     @Test("Digest with MD5 and SHA-256, auth and auth-int is accepted with any body")

@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 62 of the acceptance list: a proxy that asks for Digest.
+/// A proxy that asks for Digest.
 @Suite("Digest at squid", .enabled(if: ServerRig.isAvailable([.nginx, .squid])))
 struct ProxyDigestTests {
     private static let host = "digest.wild.test"

@@ -6,7 +6,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 68 of the acceptance list, against nginx. Other codings: DecodingTests of the transport.
+/// Against nginx. Other codings: DecodingTests of the transport.
 @Suite("Decompression bombs, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct BombTests {
     /// 1 GiB of zeros, over both versions of HTTP. A stream beside it goes on.

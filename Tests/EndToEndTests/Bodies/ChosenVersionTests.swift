@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 73 of the acceptance list: the protocol in nginx's log is the one that was asked for.
+/// The protocol in nginx's log is the one that was asked for.
 @Suite("Chosen versions, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct ChosenVersionTests {
     @Test(

@@ -6,7 +6,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 68 of the acceptance list, on the way up: what nginx stored is, by gzip's own tool, the source.
+/// Compressed request bodies: what nginx stored is, by gzip's own tool, the source.
 @Suite("Compressed bodies, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct CompressedBodyTests {
     private func settings(_ rig: ServerRig) throws -> HTTPDNSClient.Configuration {

@@ -6,7 +6,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Downloads over the wire: whole or not at all. Rows 66 and 67 of the acceptance list.
+/// Downloads over the wire: whole or not at all.
 struct DownloadTests {
     private func settings(_ address: String = "127.0.0.1") throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()

@@ -6,7 +6,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 64 of the acceptance list: SHA-256 of what nginx stored is that of the source. And row 67, on the way up.
+/// SHA-256 of what nginx stored is that of the source.
 @Suite("Sent bodies, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct SentBodyTests {
     private static let long = ServerRig.hasTime

@@ -6,7 +6,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Rows 21, 114, 115 and 128 of the acceptance list, through the client: addresses that are dead, and what they cost.
+/// Through the client: addresses that are dead, and what they cost.
 struct DeadAddressTests {
     /// The default delay after which the next address is tried, up to the connect limit.
     private static let delay = Duration.milliseconds(250)..<Duration.seconds(60)
@@ -25,7 +25,7 @@ struct DeadAddressTests {
         try RawServer(address: address, .repeatForever([.readHead, .read(1), .respond("ok")]))
     }
 
-    /// Rows 114 and 115 of the acceptance list. The answer comes after the stagger, and the next 1,000 requests do not
+    /// The answer comes after the stagger, and the next 1,000 requests do not
     /// wait.
     @Test("A cold POST past a black-holed first address is answered and sent once")
     func blackHoleFirst() async throws {
@@ -56,7 +56,7 @@ struct DeadAddressTests {
         withExtendedLifetime(hole) {}
     }
 
-    /// Row 21 of the acceptance list. Reset, reset, good: the good one serves, and the next ten requests skip the
+    /// Reset, reset, good: the good one serves, and the next ten requests skip the
     /// others.
     @Test("Addresses that refuse are in the exchange, and later requests skip them")
     func resets() async throws {
@@ -110,7 +110,7 @@ struct DeadAddressTests {
         #expect(exchange.timings.race == nil && exchange.failedAttempts.isEmpty, "\(exchange.failedAttempts)")
     }
 
-    /// Rows 21 and 115 of the acceptance list. The next 1,000 requests make a connection each and skip it.
+    /// The next 1,000 requests make a connection each and skip it.
     @Test("A bad address is remembered without a warm connection to a good one", arguments: Trouble.allCases)
     func healthWithoutConnections(trouble: Trouble) async throws {
         let (target, holder) = try await badAddress(trouble)
@@ -133,7 +133,7 @@ struct DeadAddressTests {
         withExtendedLifetime(holder) {}
     }
 
-    /// Row 21 of the acceptance list. Ten requests.
+    /// Ten requests.
     @Test("A bad address is skipped although connections are retired before each request", arguments: Trouble.allCases)
     func healthOfRetiredConnections(trouble: Trouble) async throws {
         let (target, holder) = try await badAddress(trouble)
@@ -149,7 +149,7 @@ struct DeadAddressTests {
         withExtendedLifetime(holder) {}
     }
 
-    /// Row 128 of the acceptance list. Twenty GETs follow each other.
+    /// Twenty GETs follow each other.
     @Test("A black hole under a warm connection fails no GET and repeats no POST")
     func warmBlackHole() async throws {
         let old = try RawServer(address: "127.0.0.2", .serve("ok"))

@@ -6,7 +6,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Rows 115 and 128 over HTTP/2, where all requests share the connection that dies: nginx behind a relay, and nginx without
+/// Dead connections over HTTP/2, where all requests share the connection that dies: nginx behind a relay, and nginx without
 /// one as the next address. What nginx has logged is the count of what arrived.
 @Suite("Dead HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct DeadHTTP2ConnectionTests {
@@ -78,7 +78,7 @@ struct DeadHTTP2ConnectionTests {
         #expect(way.relay.connectionCount == 1)
     }
 
-    /// Row 128 of the acceptance list. Twenty GETs follow each other.
+    /// Twenty GETs follow each other.
     @Test("GETs past a black-holed HTTP/2 connection are answered, and only the first waits")
     func blackHole() async throws {
         let way = try await way("h2-hole.wild.test")

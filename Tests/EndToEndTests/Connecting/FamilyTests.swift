@@ -5,9 +5,9 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 23 of the acceptance list: both families.
+/// Both families.
 struct FamilyTests {
-    /// Row 23 of the acceptance list. The first address is `::1`.
+    /// The first address is `::1`.
     @Test(
         "IPv4 answers after the stagger when a black-holed IPv6 address goes first",
         .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
@@ -41,7 +41,6 @@ struct FamilyTests {
         withExtendedLifetime(hole) {}
     }
 
-    /// Row 23 of the acceptance list.
     @Test("A mapping with IPv6 addresses alone works")
     func sixOnly() async throws {
         let server = try RawServer(address: "::1", .serve("ok"))

@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 31 of the acceptance list, and cookies beside redirects, versions and restarts, against nginx.
+/// Cookies beside redirects, versions and restarts, against nginx.
 @Suite("Cookies over the wire", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct CookiesOverTheWireTests {
     private func settings(
@@ -17,7 +17,7 @@ struct CookiesOverTheWireTests {
         return configuration
     }
 
-    /// Row 31: the cookie of one.test on the first address is sent on the second, and not to two.test on the first.
+    /// The cookie of one.test on the first address is sent on the second, and not to two.test on the first.
     @Test("A cookie stays with its name on another address, and away from other names")
     func movedName() async throws {
         let rig = try await ServerRig.shared()

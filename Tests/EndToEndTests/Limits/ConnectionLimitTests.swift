@@ -5,7 +5,6 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 71 of the acceptance list.
 @Suite("Connection limits, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct ConnectionLimitTests {
     private func send(_ count: Int, _ url: String, over client: HTTPDNSClient) async throws {

@@ -6,7 +6,7 @@ import HTTPDNSConfiguration
 import ServerRig
 import Testing
 
-/// Row 8 of the acceptance list: thirty good lines, each of which leads a request; twenty bad ones, each told with its
+/// Thirty good lines, each of which leads a request; twenty bad ones, each told with its
 /// number. No provider has a part in it.
 @Suite("Lines of a configuration file, over the wire", .enabled(if: ServerRig.isAvailable([.nginx])))
 struct FileLinesTests {

@@ -6,7 +6,7 @@ import HTTPDNSConfiguration
 import ServerRig
 import Testing
 
-/// Rows 6 to 8 of the acceptance list: connections live and die with the address they lead to.
+/// Connections live and die with the address they lead to.
 @Suite("Mappings and connections, over the wire", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct MovedMappingTests {
     private static let versions: [HTTPDNSClient.AllowedVersions] = [.automatic, .http1Only]

@@ -6,7 +6,7 @@ import HTTPDNSConfiguration
 import ServerRig
 import Testing
 
-/// Row 26 of the acceptance list: an error for each phase, provoked on real servers; its text names host and addresses.
+/// An error for each phase, provoked on real servers; its text names host and addresses.
 @Suite("Named errors, on the rig", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct NamedErrorTests {
     /// What holds for every error that a caller sees.

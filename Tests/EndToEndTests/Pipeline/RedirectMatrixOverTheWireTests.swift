@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Rows 57 and 58 of the acceptance list, by the bytes that servers got. The whole table, on a scripted wire, is in
+/// By the bytes that servers got. The whole table, on a scripted wire, is in
 /// RedirectMatrixTests.
 struct RedirectMatrixOverTheWireTests {
     /// What is sent on; "+" stands for a body. The columns are GET, HEAD, POST, PUT and DELETE, the latter three with a body.

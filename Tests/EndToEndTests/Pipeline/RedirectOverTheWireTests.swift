@@ -5,13 +5,12 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Rows 20, 58 and 61 of the acceptance list, against nginx and BIND.
+/// Against nginx and BIND.
 @Suite(
     "Redirects over the wire",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
 )
 struct RedirectOverTheWireTests {
-    /// Row 20 of the acceptance list.
     @Test("Each hop of a redirect is resolved, pinned and sent under its own name")
     func hops() async throws {
         let rig = try await ServerRig.shared()
@@ -55,7 +54,6 @@ struct RedirectOverTheWireTests {
         #expect(Set(lines.map(\.connection)).count == 1)
     }
 
-    /// Row 61 of the acceptance list.
     @Test("Another origin does not see the client certificate that the first one asks for")
     func certificate() async throws {
         let rig = try await ServerRig.shared()

@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 29 of the acceptance list: what a provider may answer, with BIND as the provider on loopback.
+/// What a provider may answer, with BIND as the provider on loopback.
 @Suite("The address policy, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct AddressPolicyOverTheWireTests {
     /// Addresses that no provider may give, however near it is, and that nothing may connect to.

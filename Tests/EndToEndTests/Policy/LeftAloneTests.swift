@@ -6,7 +6,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Rows 15 and 18 of the acceptance list: what no provider hears of, and what of the library's own traffic never comes back.
+/// What no provider hears of, and what of the library's own traffic never comes back.
 @Suite("Names left alone, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct LeftAloneTests {
     @Test("Literals and localhost are pinned, and no provider is asked about them")

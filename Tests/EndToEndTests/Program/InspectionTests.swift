@@ -5,7 +5,7 @@ import Foundation
 import ServerRig
 import Testing
 
-/// Rows 24 and 25 of the acceptance list, through the built program: what it says is what another program can act on.
+/// Through the built program: what it says is what another program can act on.
 @Suite("Output of resolve-test, used by curl", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .witnesses])))
 struct InspectionTests {
     static let fields = [

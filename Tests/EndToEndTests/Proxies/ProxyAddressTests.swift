@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 32 of the acceptance list: a proxy that has a name, and more than one address.
+/// A proxy that has a name, and more than one address.
 struct ProxyAddressTests {
     private func settings(_ addresses: [String], port: UInt16, local: Bool) throws -> HTTPDNSClient.Configuration {
         var settings = HTTPDNSClient.Configuration()

@@ -7,7 +7,7 @@ import HTTPDNSCurl
 import ServerRig
 import Testing
 
-/// Row 32 of the acceptance list: TLS with the proxy itself.
+/// TLS with the proxy itself.
 @Suite("HTTPS proxies", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
 struct SecureProxyTests {
     /// A proxy that opens a tunnel and answers in it by itself, in clear text, behind TLS with a certificate of the rig.

@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 32 of the acceptance list: SOCKS, with names and with addresses.
+/// SOCKS, with names and with addresses.
 struct SocksTests {
     private static let host = "socks.wild.test"
 

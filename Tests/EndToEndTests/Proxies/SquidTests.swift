@@ -6,7 +6,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 32 of the acceptance list: proxies, exceptions, the environment; who resolves.
+/// Proxies, exceptions, the environment; who resolves.
 @Suite("Through squid", .enabled(if: ServerRig.isAvailable([.nginx, .squid])))
 struct SquidTests {
     /// What the client's mapping says, and what squid thinks: so the origin's address tells who resolved.
@@ -30,7 +30,7 @@ struct SquidTests {
         return configuration
     }
 
-    /// Row 32 of the acceptance list. The excepted host is reached by its mapping.
+    /// The excepted host is reached by its mapping.
     @Test("Squid looks the name up, and an excepted host is reached without it")
     func byName() async throws {
         let rig = try await ServerRig.shared()
@@ -58,7 +58,7 @@ struct SquidTests {
         #expect(try await squid.awaitRequests(1) == ["CONNECT proxied.wild.test:\(rig.tlsPort)"])
     }
 
-    /// Row 32 of the acceptance list. Certificate and SNI are those of the name.
+    /// Certificate and SNI are those of the name.
     @Test("Squid gets the mapping's address when the client resolves locally")
     func byAddress() async throws {
         let rig = try await ServerRig.shared()

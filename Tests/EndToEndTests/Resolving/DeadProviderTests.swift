@@ -7,7 +7,7 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-/// Row 10 of the acceptance list: what happens when the provider does not answer, and what the system resolver may do
+/// What happens when the provider does not answer, and what the system resolver may do
 /// about it.
 @Suite("A dead provider", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct DeadProviderTests {

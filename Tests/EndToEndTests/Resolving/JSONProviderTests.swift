@@ -6,7 +6,7 @@ import HTTPDNSConfiguration
 import ServerRig
 import Testing
 
-/// Row 1 of the acceptance list with a JSON DNS service: nginx on loopback, over TLS. Nobody else knows the names.
+/// Resolving with a JSON DNS service: nginx on loopback, over TLS. Nobody else knows the names.
 @Suite(
     "Answers of a JSON DNS service",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler]))
@@ -21,7 +21,7 @@ struct JSONProviderTests {
         try await rig.awaitAccessLog(since: mark, count: count) { $0.target.contains("&name=\(name)&") }.map(\.target)
     }
 
-    /// Row 1 of the acceptance list. Several requests make one question.
+    /// Several requests make one question.
     @Test("A request reaches the address that a JSON service gives, under its own name")
     func library() async throws {
         let rig = try await ServerRig.shared()
@@ -53,7 +53,7 @@ struct JSONProviderTests {
         #expect(try await questions(name, rig, since: mark, count: 1).count == 1)
     }
 
-    /// Row 1 of the acceptance list. There is no packet to port 53 at all.
+    /// There is no packet to port 53 at all.
     @Test("A JSON service causes no system lookup, by the file and the command line")
     func program() async throws {
         let rig = try await ServerRig.shared()

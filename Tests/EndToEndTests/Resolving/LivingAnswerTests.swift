@@ -5,10 +5,10 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 4 of the acceptance list on the real clock, and row 3 with a family that really fails.
+/// The life of an answer on the real clock, and an answer with a family that really fails.
 @Suite("Answers of a provider, in real time", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct LivingAnswerTests {
-    /// Row 4 of the acceptance list. One second each; the change in the zone arrives with the next question.
+    /// One second each; the change in the zone arrives with the next question.
     @Test("An answer serves for its time to live and no longer")
     func realTime() async throws {
         let rig = try await ServerRig.shared()
@@ -47,7 +47,7 @@ struct LivingAnswerTests {
         }
     }
 
-    /// Row 3 of the acceptance list. BIND cannot give the AAAA answer, and half an answer serves.
+    /// BIND cannot give the AAAA answer, and half an answer serves.
     @Test("A failed AAAA query fails no request when there is an A answer")
     func failedFamily() async throws {
         let rig = try await ServerRig.shared()

@@ -6,7 +6,7 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-/// Rows 1 to 5, 10 and 12 of the acceptance list: names that only BIND knows, asked over DoH, and how often it was asked.
+/// Names that only BIND knows, asked over DoH, and how often it was asked.
 ///
 /// The system resolver knows no name below `test`, and has no part in any of these requests; that it is not even asked
 /// is shown by the tripwire under `resolve-test` and the probe.
@@ -28,7 +28,7 @@ struct ProviderAnswerTests {
         "https://\(name):\(rig.tlsPort)\(target)"
     }
 
-    /// Row 1 of the acceptance list. The provider gets one question for each family.
+    /// The provider gets one question for each family.
     @Test("A request reaches the address that the provider gives, under its own name")
     func reachesTheAddress() async throws {
         let rig = try await ServerRig.shared()
@@ -66,7 +66,6 @@ struct ProviderAnswerTests {
         #expect(lines.map(\.address) == ["127.0.0.2"] && lines[0].sni == "one.test")
     }
 
-    /// Row 3 of the acceptance list.
     @Test(
         "GET and POST queries bring A and AAAA, and a name with one of them works",
         arguments: HTTPDNSDoHProvider.Method.allCases
@@ -98,7 +97,7 @@ struct ProviderAnswerTests {
         }
     }
 
-    /// Row 10 of the acceptance list. It fails closed, or falls back where the route says so.
+    /// It fails closed, or falls back where the route says so.
     @Test("A mapping wins over the provider, and a dead provider fails as the route says")
     func sourceOrder() async throws {
         let rig = try await ServerRig.shared()

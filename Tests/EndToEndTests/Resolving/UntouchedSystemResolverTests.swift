@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Rows 1, 3 and 10 of the acceptance list, seen from outside the process: the tripwire stands before every way to ask
+/// Seen from outside the process: the tripwire stands before every way to ask
 /// the system resolver or a name server, and stays silent.
 @Suite(
     "The system resolver is left alone",
@@ -21,7 +21,7 @@ struct UntouchedSystemResolverTests {
         return name
     }
 
-    /// Rows 1 and 3 of the acceptance list. The queries use GET and POST.
+    /// The queries use GET and POST.
     @Test(
         "A name that only the provider knows is reached without a system lookup",
         arguments: HTTPDNSDoHProvider.Method.allCases
@@ -59,7 +59,7 @@ struct UntouchedSystemResolverTests {
         #expect(try rig.queryCount(of: name, type: "AAAA", since: queries) == 1)
     }
 
-    /// Row 1 of the acceptance list. The program links the library alone.
+    /// The program links the library alone.
     @Test("A program without Foundation gets many names without a system lookup")
     func library() async throws {
         let rig = try await ServerRig.shared()

@@ -5,7 +5,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 17 of the acceptance list: whatever a name looks like, one request leaves, and it is the same one.
+/// Whatever a name looks like, one request leaves, and it is the same one.
 @Suite("Spellings of a name, over TLS", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct SpellingTests {
     static let authorities: [String] = [

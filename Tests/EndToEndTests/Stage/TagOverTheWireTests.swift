@@ -8,7 +8,7 @@ import Logging
 import ServerRig
 import Testing
 
-/// Rows 14 and 20 of the acceptance list: the stage runs once per hop, and its mark is out of band.
+/// The stage runs once per hop, and its mark is out of band.
 @Suite("The rewriter and its tag, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct TagOverTheWireTests {
     private func settings(

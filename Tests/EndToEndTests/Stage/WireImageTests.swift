@@ -7,7 +7,7 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-/// Row 19 of the acceptance list, on sockets: a server that records every byte sees no difference.
+/// On sockets: a server that records every byte sees no difference.
 struct WireImageTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String

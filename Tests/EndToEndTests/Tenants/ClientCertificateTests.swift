@@ -6,7 +6,7 @@ import HTTPDNS
 import ServerRig
 import Testing
 
-/// Row 61 of the acceptance list, and public-key pins.
+/// Public-key pins.
 @Suite("Client certificates and pins, over the wire", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])))
 struct ClientCertificateTests {
     /// What the server answers, and whom it saw.
@@ -23,7 +23,7 @@ struct ClientCertificateTests {
         return (status, lines[0].clientSubject)
     }
 
-    /// Row 61 of the acceptance list. The status is 200 with the certificate, 400 without it, and 400 with another
+    /// The status is 200 with the certificate, 400 without it, and 400 with another
     /// authority's.
     @Test("A server that asks for a client certificate accepts the right one alone")
     func shown() async throws {

@@ -6,7 +6,7 @@ import Logging
 import ServerRig
 import Testing
 
-/// Row 60 of the acceptance list: what a server shows, and whether it is believed.
+/// What a server shows, and whether it is believed.
 @Suite(
     "Trust, over the wire",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl]))
@@ -90,7 +90,6 @@ struct TrustTableTests {
         return status
     }
 
-    /// Row 60 of the acceptance list.
     @Test("Each certificate is trusted, or refused with its reason before any request byte", arguments: cases)
     func table(item: Case) async throws {
         guard let code = item.code else {

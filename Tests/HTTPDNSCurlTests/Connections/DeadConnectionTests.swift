@@ -122,7 +122,7 @@ struct DeadConnectionTests {
 
     // MARK: it falls silent
 
-    /// Row 128 of the acceptance list. Twenty GETs follow each other.
+    /// Twenty GETs follow each other.
     @Test("GETs past a black-holed warm connection are answered, and only the first waits")
     func blackHole() async throws {
         let pair = try pair(.serve("ok"))

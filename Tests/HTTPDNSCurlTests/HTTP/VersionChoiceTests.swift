@@ -7,7 +7,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// Row 73 of the acceptance list, as far as it shows on the wire in clear text.
+/// As far as it shows on the wire in clear text.
 struct VersionChoiceTests {
     private func request(
         _ server: RawServer,

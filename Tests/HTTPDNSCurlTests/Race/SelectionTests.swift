@@ -6,7 +6,7 @@ import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
-/// Row 22 of the acceptance list, and what moves requests besides: statuses and probes. Servers count.
+/// What moves requests: statuses and probes. Servers count.
 struct SelectionTests {
     private struct Three {
         let servers: [RawServer]
@@ -66,7 +66,6 @@ struct SelectionTests {
         await three.transport.shutdown()
     }
 
-    /// Row 22 of the acceptance list.
     @Test("Random selection uses every endpoint, and the given order only the first")
     func lots() async throws {
         let random = try three(.random)

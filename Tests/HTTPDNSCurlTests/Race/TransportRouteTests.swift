@@ -45,7 +45,7 @@ struct TransportRouteTests {
         }
     }
 
-    /// Row 23 of the acceptance list. The other addresses refuse several times.
+    /// The other addresses refuse several times.
     @Test(
         "IPv6 addresses are not tried without a route for IPv6",
         arguments: [.adaptive(first: nil), .adaptive(first: .v6), .roundRobin, .random, .fastest] as [EndpointOrder]

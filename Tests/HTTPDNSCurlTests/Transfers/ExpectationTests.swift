@@ -7,7 +7,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// Row 64 of the acceptance list, 100-continue (RFC 9110 section 10.1.1): libcurl waits a second before it sends without.
+/// 100-continue (RFC 9110 section 10.1.1): libcurl waits a second before it sends without.
 struct ExpectationTests {
     private func request(_ server: RawServer, _ body: RequestBodySource) throws -> TransferRequest {
         var request = try TransportFixture.request(to: server, method: .post, body: body)

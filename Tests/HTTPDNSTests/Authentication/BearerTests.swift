@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 62 of the acceptance list: tokens of Bearer credentials.
+/// Tokens of Bearer credentials.
 struct BearerTests {
     /// A server that accepts one token at a time.
     private final class TokenServer: Sendable {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 62 of the acceptance list: what the step sends, to whom, and how often.
+/// What the step sends, to whom, and how often.
 struct CredentialTests {
     private static let me = HTTPDNSClient.Credential.basic(user: "me", password: HTTPDNSSecret { "canary" })
     private static let field = "Basic bWU6Y2FuYXJ5"

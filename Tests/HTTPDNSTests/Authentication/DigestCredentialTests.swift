@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPDNS
 
 #if Digest
-/// Row 62 of the acceptance list: Digest as a sequence of requests.
+/// Digest as a sequence of requests.
 struct DigestCredentialTests {
     private static let url = "https://map.test/a"
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 55 of the acceptance list: blocking calls from everywhere end, keep their deadline, and burn nothing while they wait.
+/// Blocking calls from everywhere end, keep their deadline, and burn nothing while they wait.
 /// They take all of the runtime's threads: other tests would stand still, and two of these wait for each other's threads.
 /// `make test` runs them in a process of their own.
 @Suite(

@@ -8,7 +8,7 @@ import HTTPDNSCurl
 import ServerRig
 import Testing
 
-/// Rows 67 and, with `DownloadTests`, the rest of what a download promises: the file is there whole or not at all.
+/// What a download promises, with `DownloadTests`: the file is there whole or not at all.
 struct SavingTests {
     private let folder: TemporaryFolder
 

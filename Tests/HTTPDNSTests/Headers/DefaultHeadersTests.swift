@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 56 of the acceptance list.
 struct DefaultHeadersTests {
     private static let trace = name("X-Trace")
     private static let tenant = name("X-Tenant")

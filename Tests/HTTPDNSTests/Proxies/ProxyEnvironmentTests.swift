@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 32 of the acceptance list: the environment, when asked.
+/// The environment, when asked.
 struct ProxyEnvironmentTests {
     private static let all: [String: String] = [
         "http_proxy": "http://small.test:1", "HTTP_PROXY": "http://capital.test:2",
@@ -57,7 +57,6 @@ struct ProxyEnvironmentTests {
         #expect(try (ProxyEnvironment { environment[$0] }.proxy(for: url) != nil) == isProxied)
     }
 
-    /// Row 32 of the acceptance list.
     @Test(
         "The curl program ignores an empty variable, too",
         .enabled(if: ServerRig.isAvailable([.witnesses])),

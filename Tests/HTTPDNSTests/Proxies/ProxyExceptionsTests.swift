@@ -69,7 +69,6 @@ struct ProxyExceptionsTests {
         #expect(log.events.first?.metadata?["entries"] == "*.one.test")
     }
 
-    /// Row 32 of the acceptance list.
     @Test(
         "The curl program reaches the same hosts without its proxy",
         .enabled(if: ServerRig.isAvailable([.witnesses])),

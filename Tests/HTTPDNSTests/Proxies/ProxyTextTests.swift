@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 32 of the acceptance list: what is written about a proxy.
+/// What is written about a proxy.
 struct ProxyTextTests {
     @Test(
         "A proxy is read as curl reads it",

@@ -7,7 +7,7 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-/// Rows 20 and 57 of the acceptance list: what users have a say in, and what a hop is.
+/// What users have a say in, and what a hop is.
 struct RedirectHookTests {
     private func wire(_ place: String = "https://two.test/new") -> ScriptedWire {
         ScriptedWire(.redirect(302, to: place))

@@ -7,7 +7,7 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-/// Rows 26 and 57 of the acceptance list: what is not followed, and why.
+/// What is not followed, and why.
 struct RedirectLimitsTests {
     @Test("20 redirects are followed, the 21st is an error", arguments: [(20, true), (21, false)])
     func limit(redirects: Int, isFollowed: Bool) async throws {

@@ -6,7 +6,7 @@ import HTTPDNSCurl
 import HTTPDNSTesting
 import Testing
 
-/// Row 57 of the acceptance list: RFC 9110 section 15.4.
+/// RFC 9110 section 15.4.
 struct RedirectMatrixTests {
     /// What is sent to the target: the method, and whether the body goes along; nil when the 3xx is the response.
     static func expected(_ status: Int, _ method: HTTPRequest.Method) -> (method: HTTPRequest.Method, hasBody: Bool)? {

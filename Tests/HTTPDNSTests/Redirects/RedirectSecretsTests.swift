@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 58 of the acceptance list: what does not cross to another origin.
+/// What does not cross to another origin.
 struct RedirectSecretsTests {
     /// Canaries in sixteen places of one request, all of which go to the first server.
     private func request(port: UInt16) throws -> HTTPDNSClient.Request {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 68 of the acceptance list, on the way up.
+/// Compressed request bodies.
 struct RequestCompressionTests {
     static let codings = [HTTPDNSClient.ContentCoding.gzip, .deflate]
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 59 of the acceptance list: what is sent again, and when.
+/// What is sent again, and when.
 struct RetryRunTests {
     private static let sent = RetryRun.Outcome.failure(.connectionLost, .firstByte, mayHaveBeenSent: true)
     private static let unsent = RetryRun.Outcome.failure(.connectFailed, .connect, mayHaveBeenSent: false)

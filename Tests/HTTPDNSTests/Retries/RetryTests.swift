@@ -8,7 +8,6 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Row 59 of the acceptance list.
 struct RetryTests {
     private static let lost = failure(.connectionLost, .firstByte, mayHaveBeenSent: true)
     private static let refused = failure(.connectFailed, .connect, mayHaveBeenSent: false)
@@ -363,7 +362,7 @@ struct RetryTests {
         )
     }
 
-    /// Row 40 of the acceptance list. The hops are numbered, and only the first has a tag.
+    /// The hops are numbered, and only the first has a tag.
     @Test("Two redirects and one retry are one call and four hops")
     func stages() async throws {
         let journal = Journal<String>()

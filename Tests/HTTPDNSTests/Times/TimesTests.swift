@@ -6,7 +6,7 @@ import HTTPDNSCurl
 import ServerRig
 import Testing
 
-/// What the acceptance list says in seconds. That things come in the right order, and for the right cause, other suites show,
+/// What users wait for, in seconds. That things come in the right order, and for the right cause, other suites show,
 /// beside thousands of tests; here one test runs at a time. In `make endurance` (`HTTPDNS_TEST_LONG=1`) each bound is the one of
 /// its row, or is said to be wider; in `make test` it is ten times as wide. The figures are printed.
 @Suite(
@@ -51,7 +51,7 @@ struct TimesTests {
         print("times: \(what): \(figures)\(limit.map { " (bound \(Int64($0 / .milliseconds(1))) ms)" } ?? "")")
     }
 
-    /// Rows 114 and 115 of the acceptance list. None of the next 1,000 pays a stagger.
+    /// None of the next 1,000 pays a stagger.
     @Test("A cold POST past a black-holed first address takes at most 400 ms")
     func blackHoleFirst() async throws {
         let (hole, good) = (try BlackHole(), try goodServer())
@@ -65,14 +65,14 @@ struct TimesTests {
         try await client.shutdown()
         next.sort()
         let (bound, delay) = (Duration.milliseconds(400) * Self.width, Duration.milliseconds(250) * Self.width)
-        report("row 114, POST past a black hole", first, limit: bound)
-        report("row 115, the next 1,000, half of them and all", next[500], next[999], limit: delay)
+        report("POST past a black hole", first, limit: bound)
+        report("the next 1,000, half of them and all", next[500], next[999], limit: delay)
         // In none of the bounds does half of them have a delay each.
         #expect(first < bound && next[500] < .milliseconds(25) && next[999] < delay)
         withExtendedLifetime(hole) {}
     }
 
-    /// Row 23 of the acceptance list. The first address is `::1`.
+    /// The first address is `::1`.
     @Test("IPv4 answers within 0.6 s when a black-holed IPv6 address goes first")
     func families() async throws {
         let (hole, good) = (try BlackHole(address: "::1"), try goodServer())
@@ -85,12 +85,12 @@ struct TimesTests {
         )
         try await client.shutdown()
         let bound = Duration.milliseconds(600) * Self.width
-        report("row 23, ::1 a black hole", first, limit: bound)
+        report("::1 a black hole", first, limit: bound)
         #expect(first < bound)
         withExtendedLifetime(hole) {}
     }
 
-    /// Row 21 of the acceptance list. It refuses, drops, or drops and nothing is tried beside it.
+    /// It refuses, drops, or drops and nothing is tried beside it.
     @Test(
         "A bad first address costs at most 1.5 times the connect limit",
         arguments: [(false, .milliseconds(250)), (true, .milliseconds(250)), (true, .seconds(60))] as [(Bool, Duration)]
@@ -111,12 +111,12 @@ struct TimesTests {
         try await client.shutdown()
         let what = isSilent ? "drops, the next one after \(happyEyeballsDelay)" : "refuses"
         let bound = limit * 1.5 * Self.width
-        report("row 21, the first address \(what)", first, limit: bound)
+        report("the first address \(what)", first, limit: bound)
         #expect(first < bound)
         withExtendedLifetime(hole) {}
     }
 
-    /// Row 128 of the acceptance list. Packets are dropped after 50 warm requests. 20 GETs, over HTTP/1.1 and HTTP/2.
+    /// Packets are dropped after 50 warm requests. 20 GETs, over HTTP/1.1 and HTTP/2.
     @Test("Each GET after a warm path went dead takes at most a second")
     func warmBlackHole() async throws {
         let rig = try await ServerRig.shared()
@@ -141,12 +141,12 @@ struct TimesTests {
             try await client.shutdown()
             let others = try #require(times.dropFirst().max())
             let bound = Duration.seconds(1) * Self.width
-            report("row 128, \(version), the first GET and the slowest other", times[0], others, limit: bound)
+            report("\(version), the first GET and the slowest other", times[0], others, limit: bound)
             #expect(times.allSatisfy { $0 < bound })
         }
     }
 
-    /// Row 27 of the acceptance list. The test stalls a call in each phase.
+    /// The test stalls a call in each phase.
     @Test(
         "A stall ends within 10 % of its phase's limit, or of the limit of the whole",
         arguments: StalledCall.phases.map { ($0, false) } + [(.firstByte, true)]
@@ -166,7 +166,7 @@ struct TimesTests {
         let (failure, time) = try await call.failure(configuration)
         let error = try #require(failure)
         let bound = limit + limit / 10 * Self.width
-        report("row 27, \(isTotal ? "total, " : "")\(phase)", time, limit: bound)
+        report("\(isTotal ? "total, " : "")\(phase)", time, limit: bound)
         #expect(error.code == .timedOut && error.phase == phase && error.isCallDeadline == isTotal, "\(error)")
         #expect(error.limit == limit && time >= limit && time <= bound, "\(error)")
     }
