@@ -114,7 +114,7 @@ format: ## Correct the format
 scripts: ## Check the shell scripts' syntax, and that the planted faults fit the sources
 	$(call step,scripts)
 	@for script in $(SHELL_SCRIPTS); do bash -n $$script || exit 1; done
-	@for patch in Simulation/Faults/*.patch; do git apply --check $$patch || exit 1; done
+	@for patch in Simulation/Faults/*.patch; do git apply --check $$patch || { echo "$$patch does not fit the sources: CONTRIBUTING.md, Adding a feature"; exit 1; }; done
 
 # A release build without other traits, which `make simulate` and `make bare` share.
 .PHONY: operations
