@@ -93,7 +93,8 @@ struct ForeignStoreTests {
         #expect(try await texts([client.get()]) == ["miss v0"])
         store.fail(TableStore.Call.allCases, .hang)
         for _ in 0..<3 { _ = try await client.get { $0.changeOptions { $0.timeouts.total = .seconds(1) } } }
-        #expect(store.count(of: .responses) == 1 + 2)
+        // Two calls wait half a second each; one that is starved may take all of the second.
+        #expect((1 + 1...1 + 2).contains(store.count(of: .responses)))
     }
 
     @Test("A canceled task still removes what it invalidates")
