@@ -53,7 +53,7 @@ struct CountedRequests {
         guard listener >= 0 else { fatalError("nothing can listen on 127.0.0.1") }
         print(port)
         fflush(nil)
-        benchmark_origin_serve(listener, 0, Int32(bodyBytes))
+        benchmark_origin_serve(listener, 1, Int32(bodyBytes))
         fatalError("the origin failed: \(String(cString: strerror(errno)))")
     }
 
