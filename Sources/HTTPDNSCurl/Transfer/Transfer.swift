@@ -6,9 +6,9 @@ internal import Synchronization
 
 /// A transfer, shared by its caller and its loop.
 ///
-/// Safe to share: `request`, `mailbox`, `upload`, `notes` and `group` never change, `response` is behind its lock, `isCancelled` and
-/// `wasCut` are atomic. `groupIndex` and `transportSet` are accessed only under the group's lock; `handle`, `race`,
-/// `attempts`, `sendings`, `hedges` and `isProbe` only on the loop's thread.
+/// Safe to share: `request`, `mailbox`, `upload`, `uploadProgress`, `notes` and `group` never change, `response` is behind its
+/// lock, `isCancelled` and `wasCut` are atomic. `groupIndex` and `transportSet` are accessed only under the group's lock; `handle`,
+/// `race`, `attempts`, `sendings`, `hedges` and `isProbe` only on the loop's thread.
 final class Transfer: @unchecked Sendable {
     /// The number of unread body bytes at which the loop stops reading. Four chunks of 64 KiB keep a reader busy while the next
     /// ones arrive.
@@ -26,6 +26,8 @@ final class Transfer: @unchecked Sendable {
     let limits: TransferLimits
     let mailbox: LoopMailbox
     let upload: UploadQueue?
+    /// Nil when nobody is told of the body's progress.
+    let uploadProgress: UploadProgress?
     /// The notes for the observers of its call; `nil` for none.
     let notes: TransferNotes?
     /// The group of the transfer; `nil` for none.
@@ -71,9 +73,12 @@ final class Transfer: @unchecked Sendable {
         hedgeAfter = request.hedgeAfter.flatMap { request.mayBeHedged ? $0 : nil }
         limits = request.limits
         if case .stream(let length, _) = request.body {
-            upload = UploadQueue(length: length)
+            let queue = UploadQueue(length: length)
+            upload = queue
+            uploadProgress = request.uploadProgress.map { UploadProgress(queue, $0) }
         } else {
             upload = nil
+            uploadProgress = nil
         }
         notes = request.notes
         response = Lock(ResponseState(permit: request.permit))

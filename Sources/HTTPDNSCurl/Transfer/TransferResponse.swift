@@ -80,6 +80,7 @@ package struct TransferInProgress: Sendable {
             throw error
         }
         let body = TransferResponseBody(transfer, pump: pump)
+        await transfer.uploadProgress?.tell()
         if transfer.request.interim != nil {
             await closeInterim()
             if Task.isCancelled {

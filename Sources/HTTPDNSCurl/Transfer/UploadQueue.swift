@@ -128,18 +128,13 @@ final class UploadQueue: Sendable {
         }
     }
 
-    /// Whether a connection has taken a body that is known to be empty.
-    var isSentEmpty: Bool { length == 0 && state.withLock { $0.isOpen } }
-
-    /// The number of bytes that the loop has taken.
-    var bytesTaken: Int64 { state.withLock { $0.bytesTaken } }
+    /// The number of bytes that the loop has taken, and whether those are all.
+    var taken: (bytes: Int64, areAll: Bool) {
+        state.withLock { ($0.bytesTaken, $0.isTaken || $0.isOpen && $0.bytesTaken == length) }
+    }
 
     /// Waits, after the end, until the loop has taken everything or wants no more bytes.
-    /// - Returns: Whether it has taken everything.
-    func awaitTaken() async -> Bool {
-        await wait(for: .end)
-        return state.withLock { $0.isTaken }
-    }
+    func awaitTaken() async { await wait(for: .end) }
 
     /// Whether a caller waits in ``awaitTaken()``.
     var isAwaitingEnd: Bool { state.withLock { $0.waiter?.event == .end } }
@@ -185,25 +180,16 @@ extension Transfer {
     /// on the loop, and ends when the transfer is over.
     func startPump() -> Task<Void, Never>? {
         guard let upload, case .stream(_, let stream) = request.body else { return nil }
-        let progress = request.uploadProgress
         return Task(executorPreference: CallWork.executor) { [self] in
-            guard await upload.awaitOpening() else {
-                // An empty body has nothing to read: its transfer may be over before this runs.
-                if upload.isSentEmpty { [false, true].forEach { progress?(0, $0) } }
-                return
-            }
-            var told: Int64 = 0
-            progress?(0, false)
+            guard await upload.awaitOpening() else { return }
+            await uploadProgress?.tell()
             do {
                 for try await chunk in stream {
                     let (isWanted, wakesLoop) = await upload.push(chunk)
                     if wakesLoop { mailbox.post(.resumeSending(self)) }
                     if !isWanted { break }
                     await upload.awaitSpace()
-                    guard let progress else { continue }
-                    let taken = upload.bytesTaken
-                    if taken > told { progress(taken, false) }
-                    told = taken
+                    await uploadProgress?.tell()
                 }
                 // Most streams end without an error when their task is canceled; the server must not treat that as the end.
                 let error = Task.isCancelled ? CancellationError() : nil
@@ -211,10 +197,30 @@ extension Transfer {
             } catch {
                 if upload.finish(error) { mailbox.post(.resumeSending(self)) }
             }
-            guard let progress else { return }
-            let isComplete = await upload.awaitTaken()
-            let taken = upload.bytesTaken
-            if isComplete || taken > told { progress(taken, isComplete) }
+            guard let uploadProgress else { return }
+            await upload.awaitTaken()
+            await uploadProgress.tell()
         }
+    }
+}
+
+/// Tells of the progress of a streamed body: first at its opening, then of more bytes each time, last when all are taken. Both the
+/// task that reads the stream and the call tell, one at a time: when the head arrives, that task may not have run since.
+actor UploadProgress {
+    private let upload: UploadQueue
+    private let report: @Sendable (_ bytes: Int64, _ isComplete: Bool) -> Void
+    private var told: (bytes: Int64, areAll: Bool)?
+
+    init(_ upload: UploadQueue, _ report: @escaping @Sendable (_ bytes: Int64, _ isComplete: Bool) -> Void) {
+        self.upload = upload
+        self.report = report
+    }
+
+    /// Calls the closure if there is progress.
+    func tell() {
+        let taken = upload.taken
+        if told == nil { report(0, false) }
+        if taken != told ?? (0, false) { report(taken.bytes, taken.areAll) }
+        told = taken
     }
 }

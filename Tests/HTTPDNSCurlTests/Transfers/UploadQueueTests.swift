@@ -105,12 +105,36 @@ struct UploadQueueTests {
             let queue = UploadQueue(length: nil)
             _ = await queue.push([1, 2, 3])
             _ = queue.finish(nil)
-            #expect(take(queue, 2).bytes == [1, 2] && queue.bytesTaken == 2)
+            #expect(take(queue, 2).bytes == [1, 2] && queue.taken == (2, false))
             let waiter = Task { await queue.awaitTaken() }
             while !queue.isAwaitingEnd, !Task.isCancelled { await Task.yield() }
             if takesAll { _ = take(queue, 2) } else { queue.abandon() }
-            #expect(await waiter.value == takesAll)
-            #expect(queue.bytesTaken == (takesAll ? 3 : 2))
+            await waiter.value
+            #expect(queue.taken == (takesAll ? (3, true) : (2, false)))
         }
+    }
+
+    @Test("Progress is told from the opening on, in order, and once when all is taken", arguments: [nil, 0, 3])
+    func progress(length: Int64?) async {
+        let queue = UploadQueue(length: length)
+        let told = Lock<[String]>([])
+        let progress = UploadProgress(queue) { bytes, isComplete in
+            told.withLock { $0.append("\(bytes) \(isComplete)") }
+        }
+        queue.open()
+        await progress.tell()
+        var expected = length == 0 ? ["0 false", "0 true"] : ["0 false"]
+        #expect(told.withLock(\.self) == expected)
+        if length != 0 {
+            _ = await queue.push([1, 2, 3])
+            _ = take(queue, 2)
+            await progress.tell()
+            // The stream of a known length need not have ended.
+            if length == nil { _ = queue.finish(nil) }
+            _ = take(queue, 2)
+            for _ in 0..<2 { await progress.tell() }
+            expected += ["2 false", "3 true"]
+        }
+        #expect(told.withLock(\.self) == expected)
     }
 }
