@@ -37,6 +37,7 @@ struct PoolQuery: Sendable {
     var ask: PoolRequest.ID?
     var question: HTTPDNSProviderQuery
     var batch: [HTTPDNSName]?
+    var isWanted: @Sendable (HTTPDNSName) -> Bool
     var purpose: Purpose
     /// Whether its provider's quarantine was over and no query had been sent to it since.
     var isProbe: Bool

@@ -161,6 +161,7 @@ extension PoolSelector {
             ask: id,
             question: ask.poolAttempt.query,
             batch: ask.batch,
+            isWanted: ask.poolAttempt.isWanted,
             purpose: purpose,
             isProbe: members[number].health.standing(at: now) == .probeDue,
             startedAt: now,

@@ -30,6 +30,8 @@ final class ProviderPool: Sendable {
         var patientUntil: MonotonicTime?
         /// The calls that want the answer; nil when it is of use until the deadline.
         var demand: LookupDemand?
+        /// Whether a name of a batch is still to be asked for when it is sent.
+        var isWanted: @Sendable (HTTPDNSName) -> Bool = { _ in true }
         /// The address policy for the answers; nil accepts all addresses.
         var screen: AnswerScreen?
     }
@@ -377,7 +379,11 @@ final class ProviderPool: Sendable {
         if Task.isCancelled { return .unsent }
         do {
             if let batch = query.batch {
-                return .answeredBatch(try await provider.resolve(query.question, batch: batch))
+                let wanted = batch.filter(query.isWanted)
+                guard let first = wanted.first else { return .unsent }
+                var question = query.question
+                question.host = first
+                return .answeredBatch(try await provider.resolve(question, batch: wanted))
             }
             guard let gathering = gatherings[provider.name] else {
                 return .answered(try await provider.resolve(query.question))

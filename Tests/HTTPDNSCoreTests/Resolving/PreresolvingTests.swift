@@ -82,18 +82,28 @@ struct PreresolvingTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
-    @Test("A batch that waits for its place is not sent once its names are switched off")
-    func switchedOffInQueue() async throws {
+    @Test("A batch that waits for its place is sent without the names that are switched off", arguments: [10, 7, 6])
+    func switchedOffInQueue(switchedOff: Int) async throws {
         let fixture = try ResolverFixture(batchLimit: 5) { $0.providerLimits["doh"] = .init(maximumInFlight: 1) }
         let names = try names(10)
-        for name in names { fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: name) }
+        for name in names {
+            fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: name)
+            fixture.provider.answer(
+                .answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))),
+                for: name
+            )
+        }
         fixture.provider.hold()
         async let failures = fixture.resolver.preresolve(names)
         await fixture.provider.queries(atLeast: 1)
-        fixture.resolver.killSwitch.turnOff(.everything)
+        let first = fixture.provider.batches[0]
+        let others = Set(names).subtracting(first).sorted()
+        let off = first + others.prefix(switchedOff - first.count)
+        for name in off { fixture.resolver.killSwitch.turnOff(.route(.exact(name))) }
         fixture.provider.release()
         #expect(await failures.isEmpty)
-        #expect(fixture.provider.queries.count == 1)
+        let later = fixture.provider.batches.dropFirst().map { $0.sorted() }
+        #expect(later == (off.count == 10 ? [] : [others.filter { !off.contains($0) }]))
     }
 
     /// One is left out, one denied.
