@@ -76,8 +76,7 @@ enum RequestCheck {
     }
 
     /// Refuses header fields that the client itself sets. It compares lengths first, which settles most names.
-    @inline(__always)
-    static func check(_ name: HTTPField.Name) throws(HTTPDNSClientError) {
+    @inline(__always) static func check(_ name: HTTPField.Name) throws(HTTPDNSClientError) {
         let text = name.canonicalName
         switch text.utf8.count {
         case 4 where text == "host":
