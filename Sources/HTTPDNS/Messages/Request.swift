@@ -110,11 +110,10 @@ extension HTTPDNSClient {
 
         /// Returns the request with the options of a call.
         /// - Parameter base: The options of the client, or of the call that the request becomes a part of.
-        func resolved(from base: SharedOptions) -> HTTPDNSClient.Request {
+        consuming func resolved(from base: SharedOptions) -> HTTPDNSClient.Request {
             guard own?.isResolved != true else { return self }
-            var request = self
-            request.own = own.map { SharedOptions($0.settings.resolved(from: base)) } ?? base.optionsAlone
-            return request
+            own = own.map { SharedOptions($0.settings.resolved(from: base)) } ?? base.optionsAlone
+            return self
         }
 
         /// The request without the options of the call that it was a part of, for a call of its own.

@@ -42,11 +42,13 @@ final class CallFrame: Sendable {
     private let exchanges = Lock<[HTTPDNSClient.Exchange]>([])
 
     /// - Parameters:
-    ///   - request: The caller's request; nil for a frame without one.
+    ///   - url: The URL of the caller's request; nil for a frame without one.
+    ///   - credential: The credential of that request.
     ///   - time: The time limits of the call; nil for a frame whose foreign code has none.
     init(
         client pipeline: Pipeline,
-        request: HTTPDNSClient.Request? = nil,
+        url: String? = nil,
+        credential: HTTPDNSClient.Credential? = nil,
         time: CallTime? = nil,
         chain: InterceptorChain,
         observed: ObservedCall? = nil
@@ -64,13 +66,8 @@ final class CallFrame: Sendable {
         self.chain = chain
         self.observed = observed
         headLimit = Lock(time?.firstDeadline)
-        callerURL = request?.url
-        callerCredential =
-            if let request, let credential = request.own?.callOptions.credential {
-                (credential, HTTPDNSClient.Origin(request.url))
-            } else {
-                nil
-            }
+        callerURL = url
+        callerCredential = credential.map { ($0, url.flatMap { HTTPDNSClient.Origin($0) }) }
     }
 
     /// Whether the credential is the caller's, and for another origin: an interceptor or a hook may have changed the

@@ -23,8 +23,7 @@ extension Pipeline {
         let time = began ?? CallTime(options.shared.timeouts)
         do {
             if needsFrame(request) {
-                let request = request.resolved(from: options)
-                return try await framedCall(request, options, carrying: rewritten, time)
+                return try await framedCall(request.resolved(from: options), options, carrying: rewritten, time)
             }
             try gate.enter()
             defer { gate.leave() }
@@ -96,7 +95,8 @@ extension Pipeline {
     ) async throws -> HTTPDNSClient.Response {
         let frame = CallFrame(
             client: self,
-            request: request,
+            url: request.url,
+            credential: request.own?.callOptions.credential,
             time: time,
             chain: interceptors(of: request),
             observed: observed
@@ -214,18 +214,17 @@ extension Pipeline {
     /// Runs the application interceptors from an index on, once per call, and then the call's redirects and retries.
     func apply(
         _ start: Int,
-        _ request: HTTPDNSClient.Request,
-        _ context: HTTPDNSClient.InterceptionContext
+        _ request: consuming HTTPDNSClient.Request,
+        _ context: consuming HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         guard let frame = context.frame, start < frame.chain.application.count else {
-            return try await callBegan(request, context)
+            return try await callBegan(consume request, consume context)
         }
-        var (request, context) = (request, context)
         guard let place = try await frame.chain.application.first(from: start, for: &request) else {
-            return try await callBegan(request, context)
+            return try await callBegan(consume request, consume context)
         }
         context.received = ReceivedURL(request.url)
-        let (entry, received) = (frame.chain.application[place], request)
+        let (entry, received) = (frame.chain.application[place], copy request)
         do {
             let response = try await entry.interceptor.intercept(request, context: context) { request, context in
                 try await self.apply(place + 1, GivenRequest(request: received).replaced(by: request), context)
