@@ -168,7 +168,7 @@ struct CallLog: Sendable {
         _ outcome: Result<HTTPDNSClient.Response, any Error>,
         at now: MonotonicTime
     ) {
-        guard let index = openHops.firstIndex(where: { $0.hop.number == number }) else { return }
+        guard let index = openHops.indices.first(where: { openHops[$0].hop.number == number }) else { return }
         var open = openHops.remove(at: index)
         switch outcome {
         case .success(let response):
@@ -243,15 +243,7 @@ struct CallLog: Sendable {
     ) {
         guard let index = index(of: sending) else { return }
         reportConnections(of: index)
-        sendings[index].hop.host = rewritten.content.url.host
-        sendings[index].hop.port = rewritten.content.url.port
-        // The system resolver's addresses after a fallback have no route.
-        if let route = rewritten.resolution.route { sendings[index].hop.route = route.pattern.description }
-        sendings[index].hop.rewritten = rewritten
-        guard !rewritten.isUnresolved, sendings[index].hop.resolved?.addresses != rewritten.addresses else {
-            return
-        }
-        sendings[index].hop.resolved = (rewritten.source, rewritten.addresses)
+        guard sendings[index].hop.note(rewritten) else { return }
         add(.resolved, hop: sendings[index].hop.number, at: now) { event in
             event.source = rewritten.source
             event.addresses = rewritten.addresses
@@ -261,12 +253,7 @@ struct CallLog: Sendable {
     private mutating func noteHead(_ sending: Int, _ exchange: HTTPDNSClient.Exchange, at now: MonotonicTime) {
         guard let index = index(of: sending) else { return }
         if !reportConnections(of: index) { reportConnections(of: exchange, index, at: now) }
-        sendings[index].hop.duration = now - sendings[index].hop.start
-        sendings[index].hop.exchange = exchange
-        sendings[index].hop.status = exchange.status
-        sendings[index].hop.cacheSource = exchange.cacheSource
-        sendings[index].hop.timings = exchange.timings
-        sendings[index].hop.isHedged = exchange.isHedged
+        sendings[index].hop.note(exchange, at: now)
         add(.responseHead, hop: sendings[index].hop.number, at: now) { event in
             event.status = exchange.status
             event.endpoint = exchange.remote
@@ -407,7 +394,7 @@ struct CallLog: Sendable {
                 sendings[last].hop.responseBodyBytes = max(noted, readBytes)
             }
         }
-        record.hops = sendings.map(\.hop)
+        for index in sendings.indices { record.hops.append(sendings[index].hop) }
         if record.details == nil { record.removeDetails() }
         // The log lives as long as the response does.
         defer { (sendings, openHops, record.hops, record.details) = ([], [], [], nil) }
@@ -415,7 +402,29 @@ struct CallLog: Sendable {
     }
 }
 
+// Methods of the hop: reading one of its parts through the array would copy the hop.
 extension HTTPDNSClient.CallRecord.Hop {
+    /// - Returns: Whether its addresses are others than before.
+    fileprivate mutating func note(_ rewritten: HTTPDNSRewriter.RewrittenRequest) -> Bool {
+        host = rewritten.content.url.host
+        port = rewritten.content.url.port
+        // The system resolver's addresses after a fallback have no route.
+        if let route = rewritten.resolution.route { self.route = route.pattern.description }
+        self.rewritten = rewritten
+        guard !rewritten.isUnresolved, resolved?.addresses != rewritten.addresses else { return false }
+        resolved = (rewritten.source, rewritten.addresses)
+        return true
+    }
+
+    fileprivate mutating func note(_ exchange: HTTPDNSClient.Exchange, at now: MonotonicTime) {
+        duration = now - start
+        self.exchange = exchange
+        status = exchange.status
+        cacheSource = exchange.cacheSource
+        timings = exchange.timings
+        isHedged = exchange.isHedged
+    }
+
     fileprivate mutating func note(_ error: any Error, at now: MonotonicTime) {
         guard !(error is CancellationError) else { return cancellation = now - start }
         let error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)

@@ -36,7 +36,7 @@ final class ObservedCall: Sendable {
         self.observations = observations
     }
 
-    private func change<Result: Sendable>(_ change: @Sendable (inout CallLog, MonotonicTime) -> Result) -> Result {
+    private func change<Result: Sendable>(_ change: (inout CallLog, MonotonicTime) -> Result) -> Result {
         let (result, resumptions) = state.withLock { state in
             // Read under the lock: times are in the order of the events.
             let result = change(&state.log, SystemTimeSource().now())

@@ -179,7 +179,8 @@ extension HTTPDNSClient.Redaction {
     /// Returns the fields without secrets: the same table when they have none, which is the usual case.
     package func fields(_ fields: HTTPFields) -> HTTPFields {
         var result = fields
-        for (index, field) in fields.enumerated() {
+        for index in fields.indices {
+            let field = fields[index]
             guard mayChange(field) else { continue }
             let value = bytes(of: field)
             let isSame = field.withUnsafeBytesOfValue { $0.elementsEqual(value) }

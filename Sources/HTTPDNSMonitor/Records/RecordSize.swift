@@ -29,6 +29,6 @@ extension HTTPDNSTrafficMonitor.Hop {
 
     /// Returns the bytes of fields, with what a table of them needs for each.
     private static func bytes(of fields: HTTPFields) -> Int {
-        fields.reduce(0) { $0 + $1.name.rawName.utf8.count * 2 + $1.value.utf8.count + 128 }
+        fields.indices.reduce(0) { $0 + fields[$1].name.rawName.utf8.count * 2 + fields[$1].value.utf8.count + 128 }
     }
 }
