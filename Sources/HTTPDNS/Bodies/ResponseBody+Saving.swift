@@ -47,7 +47,9 @@ extension HTTPDNSClient.Response.Body {
         var count: Int64 = 0
         var waiting: [UInt8] = []
         do {
-            for try await chunk in self {
+            var iterator = makeAsyncIterator()
+            iterator.gather(HTTPDNSClient.Response.Body.portion, of: declaredLength ?? 0)
+            while let chunk = try await iterator.next() {
                 count += Int64(chunk.count)
                 if let bytes = limit?.bytes, count > bytes {
                     throw HTTPDNSClientError.bodyTooLong(limit: .bytes(bytes), on: hop)

@@ -194,6 +194,16 @@ extension HTTPDNSClient.Response {
                 stream.makeAsyncIterator()
             }
 
+            /// Asks a long body from the network for chunks of this size, before the first one is read. The progress of a body
+            /// needs the usual ones.
+            func gather(_ size: Int, of length: Int64) {
+                guard progress == nil, length >= AsyncIterator.leastGathered else { return }
+                transfer?.gather(size)
+            }
+
+            /// The length from which on fewer and larger chunks are worth a message to the loop: what it reads ahead.
+            private static let leastGathered = 256 * 1024
+
             /// Returns the next chunk; nil at the end.
             /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
             public mutating func next() async throws -> [UInt8]? {
@@ -255,6 +265,7 @@ extension HTTPDNSClient.Response {
             // A short response has usually arrived whole, with its head.
             if let whole = takeWhole(upTo: limit) { return whole.bytes }
             var iterator = makeAsyncIterator()
+            if let length = declaredLength, length <= limit.bytes { iterator.gather(limit.bytes, of: length) }
             guard var body = try await iterator.next() else { return [] }
             // A body of one chunk is returned without a copy.
             while true {

@@ -15,6 +15,8 @@ enum LoopJob: Sendable {
     /// Ends a transfer whose response body is not wanted any more.
     case endUnread(Transfer)
     case resumeReading(Transfer)
+    /// The reader, which has read nothing yet, takes chunks of this size.
+    case gather(Transfer, Int)
     case resumeSending(Transfer)
     /// Excludes earlier connections from new transfers; `nil` means all hosts.
     case retire(ParsedURL.Host?)

@@ -191,6 +191,8 @@ final class TransportLoop {
                 endUnread(transfer)
             case .resumeReading(let transfer):
                 if let handle = transfer.handle { resumeReading(handle) }
+            case .gather(let transfer, let size):
+                gather(transfer, size)
             case .resumeSending(let transfer):
                 if let handle = transfer.handle { resumeSending(handle) }
             case .retire(let host):
@@ -378,7 +380,7 @@ final class TransportLoop {
             handle.noteVersion(received.version)
             if let status = handle.head.status { noteStatus(status, of: handle) }
         }
-        let chunks = handle.body.takeChunks()
+        let chunks = handle.body.takeChunks(atEnd: end != nil)
         if end != nil, let trailers = handle.head.trailers {
             transfer.response.withLock { $0.note(TransferTrailers(trailers)) }
         }
@@ -435,6 +437,16 @@ final class TransportLoop {
         guard handle.body.isPaused else { return }
         handle.body.resume()
         unpause(handle)
+    }
+
+    /// Gathers larger chunks for the reader of a transfer, if its length is declared. Its reader waits for them.
+    private func gather(_ transfer: Transfer, _ size: Int) {
+        let length = transfer.handle?.head.declaredLength.length
+        let (unread, action) = transfer.response.withLock { $0.takeBack(length == nil ? 0 : size) }
+        resumeLater(action)
+        guard let handle = transfer.handle, let length, let unread else { return }
+        handle.body.gather(size, unread: unread, length: length)
+        resumeReading(handle)
     }
 
     func resumeSending(_ handle: EasyHandle) {

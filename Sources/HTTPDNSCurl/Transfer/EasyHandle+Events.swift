@@ -120,7 +120,7 @@ extension EasyHandle {
         guard head.isComplete else { return previewHead(bytes) }
         // The bytes that libcurl has kept back are in memory already: a second refusal would copy them whole.
         if !body.isTakingKept, body.mayFillWindow, let transfer,
-            body.pauses(for: transfer, ifOver: Transfer.window, at: loop.now)
+            body.pauses(for: transfer, ifOver: body.window, at: loop.now)
         {
             return Int(CURL_WRITEFUNC_PAUSE)
         }
@@ -155,8 +155,8 @@ extension EasyHandle {
     /// the transfer is paused between two reads. Tests: TransportStreamTests.
     func pauseBeforeNextRead() {
         let readSize = options.readSize
-        guard body.unreadBytes + readSize > Transfer.window, sending.isOverHTTP1, !body.isPaused, let transfer,
-            body.pauses(for: transfer, ifOver: Transfer.window - readSize + 1, at: loop.now)
+        guard body.unreadBytes + readSize > body.window, sending.isOverHTTP1, !body.isPaused, let transfer,
+            body.pauses(for: transfer, ifOver: body.window - readSize + 1, at: loop.now)
         else { return }
         curl_easy_pause(curl, CURLPAUSE_RECV | (sending.isPaused ? CURLPAUSE_SEND : 0))
     }

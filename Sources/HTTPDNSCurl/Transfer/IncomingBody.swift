@@ -9,7 +9,9 @@ struct IncomingBody {
     /// The full chunks of this loop turn; the current one is separate.
     private var chunks: [[UInt8]] = []
     private var chunk: [UInt8] = []
-    /// Bytes received in this loop turn.
+    /// The most bytes of a chunk. A chunk above the usual size is delivered when it is full, or at the end.
+    private var chunkSize = EasyHandle.maximumChunk
+    /// Bytes that were not delivered yet.
     private(set) var pendingBytes = 0
     /// Bytes received in the last turn that had any.
     private var lastTurnBytes = 0
@@ -37,17 +39,21 @@ struct IncomingBody {
     var isDiscarding: Bool { discardsUntil < .max }
     /// Whether the end of the body was not proved by TLS: somebody on the path may have cut it off.
     var isCutOff: Bool { awaitsCloseNotify && !hasCloseNotify }
+    private var gathers: Bool { chunkSize > EasyHandle.maximumChunk }
+    /// The number of unread bytes at which reading pauses.
+    var window: Int { max(Transfer.window, 2 * min(chunkSize, Int.max / 2)) }
     /// Whether the reader's buffer may be full.
-    var mayFillWindow: Bool { unreadBytes + pendingBytes >= Transfer.window }
+    var mayFillWindow: Bool { unreadBytes + pendingBytes >= window }
 
     /// Takes bytes, unless they exceed the maximum.
     /// - Returns: Whether more may follow.
     mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         count += bytes.count
         if count > maximum { return false }
-        if chunk.count + bytes.count > EasyHandle.maximumChunk, !chunk.isEmpty {
+        if chunk.count + bytes.count > chunkSize, !chunk.isEmpty {
             chunks.append(chunk)
             chunk = []
+            if gathers { chunk.reserveCapacity(chunkSize) }
         }
         // A second piece in one turn usually means many: reserve a whole chunk once instead of growing to it. In a long body the
         // first piece reserves it, so that it is not copied again.
@@ -60,15 +66,33 @@ struct IncomingBody {
         return true
     }
 
-    /// Ends a loop turn.
-    /// - Returns: The chunks that it received, the last one apart.
-    mutating func takeChunks() -> (full: [[UInt8]], last: [UInt8]) {
-        let taken = (chunks, chunk)
+    /// Gathers chunks of another size from now on, for a reader of large pieces: it is woken less often, and a body that it wants
+    /// whole is copied once.
+    /// - Parameters:
+    ///   - unread: The chunks that the reader has not taken.
+    ///   - length: The declared length of the body.
+    mutating func gather(_ size: Int, unread: [[UInt8]], length: UInt64) {
+        chunkSize = size
+        var gathered: [UInt8] = []
+        gathered.reserveCapacity(min(size, Int(clamping: length)))
+        for piece in unread + chunks { gathered += piece }
+        gathered += chunk
         chunks = []
-        chunk = []
-        unreadBytes += pendingBytes
-        if pendingBytes > 0 { lastTurnBytes = pendingBytes }
-        pendingBytes = 0
+        chunk = gathered
+        pendingBytes = gathered.count
+        unreadBytes = 0
+    }
+
+    /// Ends a loop turn, or the body.
+    /// - Returns: The chunks that it received, the last one apart.
+    mutating func takeChunks(atEnd: Bool) -> (full: [[UInt8]], last: [UInt8]) {
+        let kept = gathers && !atEnd ? chunk.count : 0
+        let taken = (chunks, kept > 0 ? [] : chunk)
+        chunks = []
+        if kept == 0 { chunk = [] }
+        unreadBytes += pendingBytes - kept
+        if pendingBytes > kept { lastTurnBytes = pendingBytes - kept }
+        pendingBytes = kept
         return taken
     }
 

@@ -36,7 +36,7 @@ struct ResponseState {
     enum Taken {
         /// A chunk, or the end; `resumesReading` if the loop may continue.
         case now(Result<[UInt8]?, any Error>, resumesReading: Bool)
-        case later
+        case later(resumesReading: Bool)
     }
 
     private var headWaiter: HeadContinuation?
@@ -48,6 +48,8 @@ struct ResponseState {
     private var chunks = ChunkQueue()
     private(set) var end: Result<TransferSummary, any Error>?
     private var isReadingPaused = false
+    /// Whether the reader leaves its chunks to the loop, which makes larger ones of them.
+    private var isHeld = false
     private var isIterated = false
     /// Not with `?`, which implies an initial value: an initializer that replaces it copies the whole state, with all its
     /// references counted.
@@ -125,10 +127,35 @@ struct ResponseState {
 
     /// Returns a chunk to the caller.
     mutating func take(below window: Int) -> Taken {
-        guard let result = nextChunk() else { return .later }
+        let result = nextChunk()
         let resumes = isReadingPaused && end == nil && chunks.bytes <= window / 2
         if resumes { isReadingPaused = false }
+        // A reader of larger chunks may have got all: the loop keeps the last one until it is full.
+        guard let result else { return .later(resumesReading: resumes) }
         return .now(result, resumesReading: resumes)
+    }
+
+    /// Leaves the unread chunks to the loop.
+    /// - Returns: Whether more may follow.
+    mutating func hold() -> Bool {
+        isHeld = end == nil
+        return isHeld
+    }
+
+    /// Returns the unread chunks of a reader that left them, and nil when they are more bytes than these, or all: then the reader
+    /// takes them as they are.
+    mutating func takeBack(_ size: Int) -> ([[UInt8]]?, Action) {
+        guard isHeld else { return (nil, .none) }
+        isHeld = false
+        guard end == nil, chunks.bytes <= size else {
+            guard let waiter = chunkWaiter, let result = nextChunk() else { return (nil, .none) }
+            chunkWaiter = nil
+            return (nil, .resumeChunk(waiter, result, waiterPlace))
+        }
+        var unread: [[UInt8]] = []
+        while let chunk = chunks.popFirst() { unread.append(chunk) }
+        isReadingPaused = false
+        return (unread, .none)
     }
 
     /// Registers a caller that waits for a chunk, after `take` returned none; the state may have changed in between.
@@ -161,6 +188,7 @@ struct ResponseState {
     var hasIterator: Bool { isIterated }
 
     private mutating func nextChunk() -> Result<[UInt8]?, any Error>? {
+        if isHeld, end == nil { return nil }
         if let chunk = chunks.popFirst() { return .success(chunk) }
         switch end {
         case .success: return .success(nil)

@@ -156,6 +156,14 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
             reader = owner.transfer.response.withLock { $0.claimIterator() } ? Reader(owner) : nil
         }
 
+        /// Asks for chunks of up to a size in place of 64 KiB, before the first one is read. They come when they are full, or at
+        /// the end.
+        package func gather(_ size: Int) {
+            guard size > EasyHandle.maximumChunk, let transfer = reader?.transfer else { return }
+            guard transfer.response.withLock({ $0.hold() }) else { return }
+            transfer.mailbox.post(.gather(transfer, size))
+        }
+
         /// Returns the next chunk; `nil` at the end.
         /// - Throws: ``TransferFailure``, `CancellationError`.
         package mutating func next() async throws -> [UInt8]? {
@@ -168,8 +176,8 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
                 let chunk = try result.get()
                 if chunk == nil { reader?.owner.pump?.cancel() }
                 return chunk
-            case .later:
-                break
+            case .later(let resumesReading):
+                if resumesReading { transfer.mailbox.post(.resumeReading(transfer)) }
             }
             let place = ResumptionTarget.current(#isolation)
             let chunk = try await withTaskCancellationHandler {

@@ -122,8 +122,8 @@ struct TransportStreamTests {
         await ended.passage()
     }
 
-    @Test("A body that is not read stops the server")
-    func backPressure() async throws {
+    @Test("A body that is not read stops the server", arguments: [0, 1 << 20])
+    func backPressure(gathering: Int) async throws {
         let size = 256 << 20
         let server = try RawServer(
             .readHead,
@@ -135,9 +135,10 @@ struct TransportStreamTests {
             try TransportFixture.request(to: server)
         )
         var iterator = response.body.makeAsyncIterator()
+        iterator.gather(gathering)
         var count = 0
         while count < size / 8, let chunk = try await iterator.next() {
-            #expect(chunk.count <= 64 * 1024)
+            #expect(chunk.count <= max(64 * 1024, gathering))
             count += chunk.count
         }
         // The loop turns on with other transfers; what it took meanwhile without being asked would show in the sum.
@@ -168,6 +169,49 @@ struct TransportStreamTests {
             #expect(body == bytes)
         }
         #expect(server.connections.count == 1)
+    }
+
+    @Test("A reader of larger chunks gets full ones, and of the whole body one", arguments: [1 << 20, Int.max])
+    func gathering(size: Int) async throws {
+        let bytes = (0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 / 251) }
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n"
+        let server = try RawServer(.repeatForever([.readHead, .sendText(head), .send(bytes)]))
+        let fixture = TransportFixture()
+        let request = try TransportFixture.request(to: server)
+        for pause in [nil, Duration.milliseconds(20), nil] {
+            let response = try await fixture.send(request)
+            // What has arrived before the reader asks is a part of its first chunk.
+            if let pause { try await Task.sleep(for: pause) }
+            var chunks: [[UInt8]] = []
+            var iterator = response.body.makeAsyncIterator()
+            iterator.gather(size)
+            while let chunk = try await iterator.next() { chunks.append(chunk) }
+            #expect(chunks.flatMap(\.self) == bytes)
+            // A piece that does not fit begins the next chunk.
+            #expect(
+                chunks.allSatisfy { $0.count <= size } && chunks.dropLast().allSatisfy { $0.count > size - 256 * 1024 }
+            )
+            #expect(size < bytes.count || chunks.count == 1)
+        }
+        #expect(server.connections.count == 1)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("A reader of larger chunks gets what came before a failure", arguments: [true, false])
+    func gatheringUntilFailure(isLengthDeclared: Bool) async throws {
+        let bytes = Array(repeating: UInt8(7), count: 300_000)
+        let field = isLengthDeclared ? "Content-Length: 1000000" : "Transfer-Encoding: chunked\r\n\r\nfffff"
+        let end = isLengthDeclared ? "\r\n\r\n" : "\r\n"
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\n\(field)\(end)"), .send(bytes))
+        let fixture = TransportFixture()
+        var iterator = try await fixture.send(TransportFixture.request(to: server)).body.makeAsyncIterator()
+        iterator.gather(Int.max)
+        var count = 0
+        await #expect(throws: TransferFailure.self) {
+            while let chunk = try await iterator.next() { count += chunk.count }
+        }
+        #expect(count == bytes.count)
+        await fixture.transport.shutdown()
     }
 
     @Test(
