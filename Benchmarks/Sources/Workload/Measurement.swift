@@ -31,12 +31,13 @@ public func measure(
     let slowAtStart = insight.slowResponses()
     let loopsAtStart = insight.loopSeconds?() ?? [:]
     let start = Usage.now()
-    try await run(orders.requests, orders, send)
+    let times = try await run(orders.requests, orders, send)
     let end = Usage.now()
     let requests = orders.requests + insight.slowResponses() - slowAtStart
     var figures = [
         "\"requests\":\(requests)", "\"seconds\":\(end.seconds - start.seconds)",
         "\"processorSeconds\":\(end.processorSeconds - start.processorSeconds)",
+        "\"p50\":\(times.quantile(0.5))", "\"p99\":\(times.quantile(0.99))",
     ]
     if let connections = insight.connections { figures.append("\"connections\":\(connections())") }
     let loops = (insight.loopSeconds?() ?? [:]).map { $1 - loopsAtStart[$0, default: 0] }
@@ -44,21 +45,37 @@ public func measure(
     print("{\(figures.joined(separator: ","))}")
 }
 
-private func run(_ requests: Int, _ orders: Orders, _ send: @escaping @Sendable () async throws -> Answer) async throws
-{
-    try await withThrowingTaskGroup(of: Void.self) { group in
+/// - Returns: The microseconds of each request.
+private func run(
+    _ requests: Int,
+    _ orders: Orders,
+    _ send: @escaping @Sendable () async throws -> Answer
+) async throws -> [Double] {
+    try await withThrowingTaskGroup(of: [Double].self) { group in
         for task in 0..<orders.inFlight {
             // The remainder goes to the first tasks, one request each.
             let share = requests / orders.inFlight + (task < requests % orders.inFlight ? 1 : 0)
             group.addTask {
+                var times: [Double] = []
+                times.reserveCapacity(share)
                 for _ in 0..<share {
+                    let start = Usage.clockSeconds()
                     if let complaint = try await send().complaint(orders) {
                         throw UnexpectedAnswer("\(orders.url): \(complaint)")
                     }
+                    times.append((Usage.clockSeconds() - start) * 1e6)
                 }
+                return times
             }
         }
-        try await group.waitForAll()
+        return try await group.reduce(into: []) { $0 += $1 }
+    }
+}
+
+extension [Double] {
+    fileprivate func quantile(_ share: Double) -> Double {
+        let sorted = sorted()
+        return sorted.isEmpty ? 0 : sorted[Swift.min(count - 1, Int(Double(count) * share))]
     }
 }
 

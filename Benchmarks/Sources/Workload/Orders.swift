@@ -25,6 +25,8 @@ public struct Orders: Sendable {
     public var otherNames = 0
     /// Whether the bytes of bodies are counted as they come, and kept nowhere.
     public var discards = false
+    /// The file that each body is saved to; nil for none.
+    public var savePath: String?
     /// The number of other requests in flight, to a URL that never responds.
     public var silent = 0
     /// The URL that never responds.
@@ -64,6 +66,7 @@ public struct Orders: Sendable {
             case "--cacert": certificateFile = value
             case "--other-names": otherNames = try Self.count(value, flag, from: 0)
             case "--discard": discards = try Self.count(value, flag, from: 0) > 0
+            case "--save": savePath = value
             case "--silent": silent = try Self.count(value, flag, from: 1)
             case "--silent-url": silentURL = value
             case "--slow": slow = try Self.count(value, flag, from: 1)

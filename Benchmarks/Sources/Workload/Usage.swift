@@ -10,8 +10,11 @@ struct Usage {
 
     /// Now.
     static func now() -> Usage {
-        Usage(seconds: Self.seconds(CLOCK_MONOTONIC), processorSeconds: Self.seconds(CLOCK_PROCESS_CPUTIME_ID))
+        Usage(seconds: clockSeconds(), processorSeconds: Self.seconds(CLOCK_PROCESS_CPUTIME_ID))
     }
+
+    /// The time of the clock.
+    static func clockSeconds() -> Double { seconds(CLOCK_MONOTONIC) }
 
     private static func seconds(_ clock: clockid_t) -> Double {
         var time = timespec()

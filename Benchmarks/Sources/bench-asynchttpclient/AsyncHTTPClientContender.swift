@@ -25,7 +25,7 @@ struct AsyncHTTPClientContender {
             let bytes =
                 orders.discards
                 ? try await response.body.reduce(0) { $0 + $1.readableBytes }
-                : try await response.body.collect(upTo: 1 << 20).readableBytes
+                : try await response.body.collect(upTo: orders.bodyBytes).readableBytes
             return Answer(
                 status: Int(response.status.code),
                 bodyBytes: bytes,

@@ -47,16 +47,18 @@ struct ClientContender {
                 } else {
                     try await client.get(orders.url, headerFields: headerFields)
                 }
-            let bytes =
-                orders.discards
-                ? try await response.body.reduce(0) { $0 + $1.count }
-                : try await response.body.collect(upTo: .mebibytes(1)).count
             return Answer(
                 status: response.status.code,
-                bodyBytes: bytes,
+                bodyBytes: try await read(response.body, orders),
                 isHTTP2: response.version == .http2
             )
         }
+    }
+
+    private static func read(_ body: HTTPDNSClient.Response.Body, _ orders: Orders) async throws -> Int {
+        if let path = orders.savePath { return Int(try await body.save(to: path)) }
+        if orders.discards { return try await body.reduce(0) { $0 + $1.count } }
+        return try await body.collect(upTo: .bytes(orders.bodyBytes)).count
     }
 
     /// Requests that get no answer. All are connected when it returns.

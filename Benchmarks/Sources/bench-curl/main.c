@@ -6,11 +6,13 @@
 #include "loop.h"
 #include "orders.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 // The length from which on a body is read in larger pieces, and the length of those pieces.
 #define LONG_BODY (256L * 1024)
@@ -26,6 +28,9 @@ struct transfer {
     struct contender *contender;
     CURL *easy;
     bool is_slow;
+    double started;
+    // The file that the body is saved to.
+    int file;
     struct bytes head;
     struct bytes body;
 };
@@ -41,6 +46,9 @@ struct contender {
     long unfinished;
     long slow_responses;
     bool slow_ends;
+    // The microseconds of each request.
+    double *times;
+    long time_count;
 };
 
 static void fail(const char *what) {
@@ -75,7 +83,12 @@ static size_t on_head(char *start, size_t size, size_t count, void *transfer) {
 
 static size_t on_body(char *start, size_t size, size_t count, void *context) {
     struct transfer *transfer = context;
-    if (transfer->contender->orders.discard) {
+    if (transfer->contender->orders.save_path) {
+        if (write(transfer->file, start, size * count) != (ssize_t)(size * count)) {
+            fail("a body cannot be saved");
+        }
+        transfer->body.count += size * count;
+    } else if (transfer->contender->orders.discard) {
         transfer->body.count += size * count;
     } else {
         append(&transfer->body, start, size * count);
@@ -109,10 +122,20 @@ static void make_pin(struct contender *contender) {
     curl_url_cleanup(url);
 }
 
+static double seconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec + now.tv_nsec / 1e9;
+}
+
 static void start(struct transfer *transfer) {
     struct contender *contender = transfer->contender;
     const struct orders *orders = &contender->orders;
     CURL *easy = transfer->easy;
+    transfer->started = seconds(CLOCK_MONOTONIC);
+    if (orders->save_path && (transfer->file = open(orders->save_path, O_WRONLY | O_CREAT | O_TRUNC, 0600)) < 0) {
+        fail("--save cannot be written");
+    }
     curl_easy_reset(easy);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
     curl_easy_setopt(easy, CURLOPT_URL, transfer->is_slow ? orders->slow_url : orders->url);
@@ -186,6 +209,10 @@ static void on_finished(CURL *easy, CURLcode result, void *context) {
         }
         return;
     }
+    if (contender->orders.save_path) {
+        close(transfer->file);
+    }
+    contender->times[contender->time_count++] = (seconds(CLOCK_MONOTONIC) - transfer->started) * 1e6;
     contender->unfinished--;
     if (contender->unstarted > 0) {
         contender->unstarted--;
@@ -216,6 +243,7 @@ static void free_transfers(struct contender *contender, struct transfer *transfe
 
 static void run(struct contender *contender, struct transfer *transfers, long requests) {
     contender->unstarted = contender->unfinished = requests;
+    contender->time_count = 0;
     for (long i = 0; i < contender->orders.in_flight && contender->unstarted > 0; i++) {
         contender->unstarted--;
         start(&transfers[i]);
@@ -282,10 +310,14 @@ static struct transfer *start_slow(struct contender *contender) {
     return slow;
 }
 
-static double seconds(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return now.tv_sec + now.tv_nsec / 1e9;
+static int compare(const void *first, const void *second) {
+    double difference = *(const double *)first - *(const double *)second;
+    return difference < 0 ? -1 : difference > 0;
+}
+
+static double quantile(const struct contender *contender, double share) {
+    long place = contender->time_count * share;
+    return contender->times[place < contender->time_count ? place : contender->time_count - 1];
 }
 
 int main(int argc, char **argv) {
@@ -302,6 +334,10 @@ int main(int argc, char **argv) {
         memset(contender.post_body, 'x', contender.orders.post_bytes);
     }
     make_pin(&contender);
+    long most = contender.orders.requests > contender.orders.warm_up ? contender.orders.requests : contender.orders.warm_up;
+    if (!(contender.times = malloc(most * sizeof *contender.times))) {
+        fail("out of memory");
+    }
     long in_flight = contender.orders.in_flight;
     struct transfer *transfers = make_transfers(&contender, in_flight);
 
@@ -313,14 +349,18 @@ int main(int argc, char **argv) {
     double used = seconds(CLOCK_PROCESS_CPUTIME_ID);
     run(&contender, transfers, contender.orders.requests);
     long finished = contender.orders.requests + contender.slow_responses - slow_at_start;
-    printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f}\n", finished,
-           seconds(CLOCK_MONOTONIC) - started, seconds(CLOCK_PROCESS_CPUTIME_ID) - used);
+    double elapsed = seconds(CLOCK_MONOTONIC) - started;
+    used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
+    qsort(contender.times, contender.time_count, sizeof *contender.times, compare);
+    printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f,\"p50\":%.3f,\"p99\":%.3f}\n", finished, elapsed, used,
+           quantile(&contender, 0.5), quantile(&contender, 0.99));
 
     contender.slow_ends = true;
     stop_silent(&contender, silent);
     free_transfers(&contender, slow, contender.orders.slow);
     free_transfers(&contender, transfers, in_flight);
     free(contender.post_body);
+    free(contender.times);
     loop_destroy(contender.loop);
     curl_slist_free_all(contender.header_lines);
     curl_slist_free_all(contender.connect_to);

@@ -53,6 +53,8 @@ struct orders read_orders(int argc, char **argv) {
             orders.certificate_file = value;
         } else if (!strcmp(flag, "--discard")) {
             orders.discard = count(flag, value, 0) > 0;
+        } else if (!strcmp(flag, "--save")) {
+            orders.save_path = value;
         } else if (!strcmp(flag, "--post")) {
             orders.post_bytes = count(flag, value, 1);
         } else if (!strcmp(flag, "--silent")) {

@@ -20,6 +20,8 @@ struct orders {
     long post_bytes;
     bool http2;
     bool discard;
+    // The file that each body is saved to; NULL for none.
+    const char *save_path;
     long silent;
     const char *silent_url;
     // The number of requests to slow_url that are in flight besides; each is sent again when its response is there.

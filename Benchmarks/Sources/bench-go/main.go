@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -128,6 +129,8 @@ type sender struct {
 	client   *http.Client
 	postBody []byte
 	buffer   []byte
+	// The microseconds of each request.
+	times []float64
 }
 
 func (s *sender) send() error {
@@ -191,10 +194,13 @@ func run(senders []*sender, requests int) {
 		group.Add(1)
 		go func(s *sender) {
 			defer group.Done()
+			s.times = s.times[:0]
 			for unstarted.Add(-1) >= 0 {
+				started := time.Now()
 				if err := s.send(); err != nil {
 					fail(err)
 				}
+				s.times = append(s.times, float64(time.Since(started).Nanoseconds())/1e3)
 			}
 		}(s)
 	}
@@ -228,6 +234,14 @@ func main() {
 	run(senders, o.warmUp)
 	started, used := time.Now(), processorSeconds()
 	run(senders, o.requests)
-	fmt.Printf("{\"requests\":%d,\"seconds\":%.9f,\"processorSeconds\":%.6f}\n",
-		o.requests, time.Since(started).Seconds(), processorSeconds()-used)
+	elapsed := time.Since(started).Seconds()
+	used = processorSeconds() - used
+	var times []float64
+	for _, s := range senders {
+		times = append(times, s.times...)
+	}
+	sort.Float64s(times)
+	quantile := func(share float64) float64 { return times[int(float64(len(times)-1)*share)] }
+	fmt.Printf("{\"requests\":%d,\"seconds\":%.9f,\"processorSeconds\":%.6f,\"p50\":%.3f,\"p99\":%.3f}\n",
+		o.requests, elapsed, used, quantile(0.5), quantile(0.99))
 }

@@ -17,7 +17,10 @@ struct ResultTable {
         let scenario = result.scenario
         let columns = Columns.row(
             "",
-            ["requests/s", "CPU us/request", "least..most", "CPU ratio", "of medians", "rate ratio"]
+            [
+                "requests/s", "CPU us/request", "least..most", "CPU ratio", "of medians", "rate ratio", "p50 us",
+                "p99 us",
+            ]
         )
         let absent = scenario.contenders.compactMap { contender in
             leftOut[contender.name].map { "  \(contender.name): \($0)" }
@@ -37,6 +40,8 @@ struct ResultTable {
             Columns.ratio(result.ratio(.processorTime, contender, to: reference)),
             Columns.ratio(result.ratioOfMedians(.processorTime, contender, to: reference)),
             Columns.ratio(result.ratio(.rate, contender, to: reference)),
+            Columns.microseconds(samples.median(of: .p50)),
+            Columns.microseconds(samples.median(of: .p99)),
         ]
         let connections = samples.median(of: .connections)
         if !connections.isNaN { figures.append(String(format: "%.0f connections", connections)) }
@@ -73,13 +78,13 @@ struct SummaryTable {
                 }
                 return Columns.row(
                     "\(result.scenario.name) \(contender.name)",
-                    figures(.processorTime) + figures(.rate)
+                    figures(.processorTime) + figures(.rate) + figures(.p50) + figures(.p99)
                 )
             }
         }
         guard !rows.isEmpty else { return [] }
         return ["", "As a multiple of the other checkout's, medians of the ratios of each round and their middle half"]
-            + [Columns.row("", ["CPU", "middle half", "rate", "middle half"])] + rows
+            + [Columns.row("", ["CPU", "rate", "p50", "p99"].flatMap { [$0, "middle half"] })] + rows
     }
 
     /// The CPU per request of the contenders that most scenarios have, as multiples of the C loop's.
@@ -120,12 +125,14 @@ struct SummaryTable {
 /// Texts of equal width.
 enum Columns {
     static func row(_ name: String, _ figures: [String]) -> String {
-        let widths = [12, 16, 16, 11, 12, 12]
+        let widths = [12, 16, 16, 16, 12, 16, 12, 16]
         return "  " + left(name, 31)
             + figures.enumerated().map { place, figure in
                 place < widths.count ? right(figure, widths[place]) : "  " + figure
             }.joined()
     }
+
+    static func microseconds(_ value: Double) -> String { value.isNaN ? "-" : String(format: "%.0f", value) }
 
     static func ratio(_ value: Double) -> String { value.isNaN ? "-" : String(format: "%.2f", value) }
 

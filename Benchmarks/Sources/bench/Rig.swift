@@ -53,7 +53,13 @@ struct Rig {
         command += ["--warm-up", "\(max(1, requests / 10))", "--body-bytes", "\(scenario.resource.bytes)"]
         command += ["--http-version", scenario.wire == .http2TLS ? "2" : "1.1"]
         if scenario.wire != .http1 { command += ["--cacert", origin.certificateFile] }
-        if scenario.resource == .large { command += ["--discard", "1"] }
+        let saved = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-saved-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: saved) }
+        switch scenario.reading {
+        case .collected: break
+        case .byChunks: command += ["--discard", "1"]
+        case .saved: command += ["--save", saved.path]
+        }
         if scenario.bodyBytes > 0 { command += ["--post", "\(scenario.bodyBytes)"] }
         if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
         if contender.otherMappings > 0 { command += ["--other-mappings", "\(contender.otherMappings)"] }

@@ -11,6 +11,9 @@ struct Sample: Codable {
     var connections: Int?
     /// The CPU time of the busiest loop thread over that of all loop threads.
     var busiestLoop: Double?
+    /// The median and the 99th percentile of the requests' times, in microseconds. Contenders of older checkouts report none.
+    var p50: Double?
+    var p99: Double?
 
     var requestsPerSecond: Double { Double(requests) / seconds }
     var processorMicroseconds: Double { processorSeconds / Double(requests) * 1e6 }
@@ -21,6 +24,8 @@ struct Sample: Codable {
         case .rate: requestsPerSecond
         case .connections: connections.map(Double.init) ?? .nan
         case .busiestLoop: busiestLoop ?? .nan
+        case .p50: p50 ?? .nan
+        case .p99: p99 ?? .nan
         }
     }
 }

@@ -12,6 +12,16 @@ struct Scenario {
         case http2TLS
     }
 
+    /// What becomes of a body.
+    enum Reading {
+        /// It is one array at the end.
+        case collected
+        /// Its bytes are counted as they come.
+        case byChunks
+        /// It is saved to a file.
+        case saved
+    }
+
     /// The content of a response.
     enum Resource: String {
         case small = "1k"
@@ -34,6 +44,7 @@ struct Scenario {
     /// The measured requests of each contender and round: about half a second for the fastest.
     var requests: Int
     var resource = Resource.small
+    var reading = Reading.collected
     /// The time that the server takes for a response, in milliseconds. With 0 it is nginx, which responds at once.
     var delay = 0
     /// The length of each request's body; 0 sends GETs.

@@ -185,9 +185,42 @@ extension Scenario {
             inFlight: 1,
             requests: 4,
             resource: .large,
+            reading: .byChunks,
             contenders: three + [.go],
-            targets: [client(atMost: 1.15, aim: 1.05)]
-        )
+            targets: [client(atMost: 1.4, aim: 1.3)]
+        ),
+        Scenario(
+            name: "download-tls",
+            title: "the same over TLS",
+            wire: .http1TLS,
+            inFlight: 1,
+            requests: 4,
+            resource: .large,
+            reading: .byChunks,
+            contenders: three + [.go],
+            targets: [client(atMost: 1.4, aim: 1.3)]
+        ),
+        Scenario(
+            name: "download-collected",
+            title: "100 MB over HTTP/1.1, each as one array",
+            wire: .http1,
+            inFlight: 1,
+            requests: 4,
+            resource: .large,
+            contenders: three + [.go],
+            targets: [client(atMost: 1.1, aim: 1)]
+        ),
+        Scenario(
+            name: "download-file",
+            title: "100 MB over HTTP/1.1, each saved to a file",
+            wire: .http1,
+            inFlight: 1,
+            requests: 4,
+            resource: .large,
+            reading: .saved,
+            contenders: [.curl, .client],
+            targets: [client(atMost: 1.1, aim: 1)]
+        ),
     ]
 
     /// The bounds of hits are microseconds: they have no counterpart in the C loop.

@@ -13,6 +13,8 @@ struct Target {
         case connections = "open connections"
         /// Not a multiple: the CPU time of the busiest loop thread over that of all of them.
         case busiestLoop = "busiest loop's share of the loops' CPU"
+        case p50
+        case p99
     }
 
     enum Verdict: String {
@@ -79,7 +81,7 @@ struct Target {
         switch quantity {
         case .busiestLoop, .ownProcessorTime: "\(contender.name): \(quantity.rawValue)"
         case .addedProcessorTime: "\(contender.name): \(quantity.rawValue), to \(reference.name)"
-        case .processorTime, .rate, .connections:
+        case .processorTime, .rate, .connections, .p50, .p99:
             "\(contender.name): \(quantity.rawValue), x \(reference.name)"
         }
     }
