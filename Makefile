@@ -145,10 +145,10 @@ endurance: dependencies ## The tests in real time, for minutes in place of secon
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 # One test at a time: beside each other, many times slower than else, they would end at their own time limits. Left out are a hundred thousand
-# URLs, what measures time or memory, what needs few descriptors (the sanitizers need some themselves), and a response with its
+# URLs, what measures time, memory or the stack, what needs few descriptors (the sanitizers need some themselves), and a response with its
 # reset, which comes after the first piece of the body is sent then: libcurl 7.88 does not report it (LibcurlQuirks.md).
 SANITIZED = ^(HTTPDNSCurl|HTTPDNS|HTTPDNSControl)Tests\.|LiveStressTests|RealFileTests|FollowedFileTests
-UNSANITIZED = EarlyResponseTests/resetAtOnce|CanonicalURLScanTests|DescriptorLimitTests|TransportDeadlineTests|DeadlineHonestyTests|DecodingTests|BlockingCallTests|StreamLimitTests|TimesTests
+UNSANITIZED = SharedLoopStateTests|EarlyResponseTests/resetAtOnce|CanonicalURLScanTests|DescriptorLimitTests|TransportDeadlineTests|DeadlineHonestyTests|DecodingTests|BlockingCallTests|StreamLimitTests|TimesTests
 # Left out besides: programs that a test starts. The thread sanitizer hangs in the child now and then, between fork and exec.
 UNTHREADED = $(UNSANITIZED)|EarlyResponse|ClientCertificateAlert|Probe|TLSSession|RefusedStream|StrayBytes|OverTLS|GoAway|InspectionTests
 
