@@ -80,7 +80,7 @@ package struct TransferInProgress: Sendable {
             throw error
         }
         let body = TransferResponseBody(transfer, pump: pump)
-        await transfer.uploadProgress?.tell()
+        transfer.uploadProgress?.tell()
         if transfer.request.interim != nil {
             await closeInterim()
             if Task.isCancelled {

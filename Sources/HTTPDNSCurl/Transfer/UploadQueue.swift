@@ -182,14 +182,14 @@ extension Transfer {
         guard let upload, case .stream(_, let stream) = request.body else { return nil }
         return Task(executorPreference: CallWork.executor) { [self] in
             guard await upload.awaitOpening() else { return }
-            await uploadProgress?.tell()
+            uploadProgress?.tell()
             do {
                 for try await chunk in stream {
                     let (isWanted, wakesLoop) = await upload.push(chunk)
                     if wakesLoop { mailbox.post(.resumeSending(self)) }
                     if !isWanted { break }
                     await upload.awaitSpace()
-                    await uploadProgress?.tell()
+                    uploadProgress?.tell()
                 }
                 // Most streams end without an error when their task is canceled; the server must not treat that as the end.
                 let error = Task.isCancelled ? CancellationError() : nil
@@ -199,28 +199,44 @@ extension Transfer {
             }
             guard let uploadProgress else { return }
             await upload.awaitTaken()
-            await uploadProgress.tell()
+            uploadProgress.tell()
         }
     }
 }
 
 /// Tells of the progress of a streamed body: first at its opening, then of more bytes each time, last when all are taken. Both the
-/// task that reads the stream and the call tell, one at a time: when the head arrives, that task may not have run since.
-actor UploadProgress {
+/// task that reads the stream and the call tell: when the head arrives, that task may not have run since.
+final class UploadProgress: Sendable {
+    private struct State {
+        var told: (bytes: Int64, areAll: Bool)?
+        /// Whether the closure is running, whose caller tells of what happens meanwhile.
+        var isTelling = false
+    }
+
     private let upload: UploadQueue
     private let report: @Sendable (_ bytes: Int64, _ isComplete: Bool) -> Void
-    private var told: (bytes: Int64, areAll: Bool)?
+    private let state = Lock(State())
 
     init(_ upload: UploadQueue, _ report: @escaping @Sendable (_ bytes: Int64, _ isComplete: Bool) -> Void) {
         self.upload = upload
         self.report = report
     }
 
-    /// Calls the closure if there is progress.
+    /// Calls the closure if there is progress, and nobody else calls it.
     func tell() {
-        let taken = upload.taken
-        if told == nil { report(0, false) }
-        if taken != told ?? (0, false) { report(taken.bytes, taken.areAll) }
-        told = taken
+        while let next = takeNext() {
+            report(next.bytes, next.areAll)
+            state.withLock { $0.isTelling = false }
+        }
+    }
+
+    private func takeNext() -> (bytes: Int64, areAll: Bool)? {
+        state.withLock { state in
+            if state.isTelling { return nil }
+            let next = state.told == nil ? (0, false) : upload.taken
+            if let told = state.told, told == next { return nil }
+            (state.told, state.isTelling) = (next, true)
+            return next
+        }
     }
 }
