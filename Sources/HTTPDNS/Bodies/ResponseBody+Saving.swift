@@ -55,7 +55,10 @@ extension HTTPDNSClient.Response.Body {
                     throw HTTPDNSClientError.bodyTooLong(limit: .bytes(bytes), on: hop)
                 }
                 if waiting.isEmpty { waiting = chunk } else { waiting += chunk }
-                guard waiting.count >= HTTPDNSClient.Response.Body.portion else { continue }
+                // A chunk ends where the next piece of 16 KiB would not fit.
+                guard waiting.count > HTTPDNSClient.Response.Body.portion - 16 * 1024 else { continue }
+                // A canceled task does not write them.
+                try Task.checkCancellation()
                 let portion = waiting
                 waiting = []
                 try await file.append(portion)

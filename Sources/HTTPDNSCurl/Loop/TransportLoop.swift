@@ -439,13 +439,12 @@ final class TransportLoop {
         unpause(handle)
     }
 
-    /// Gathers larger chunks for the reader of a transfer, if its length is declared. Its reader waits for them.
+    /// Gathers larger chunks for the reader of a transfer, which waits for them.
     private func gather(_ transfer: Transfer, _ size: Int) {
-        let length = transfer.handle?.head.declaredLength.length
-        let (unread, action) = transfer.response.withLock { $0.takeBack(length == nil ? 0 : size) }
+        let (unread, action) = transfer.response.withLock { $0.takeBack(transfer.handle == nil ? 0 : size) }
         resumeLater(action)
-        guard let handle = transfer.handle, let length, let unread else { return }
-        handle.body.gather(size, unread: unread, length: length)
+        guard let handle = transfer.handle else { return }
+        handle.body.gather(size, unread: unread, length: handle.head.declaredLength.length ?? .max)
         resumeReading(handle)
     }
 

@@ -11,6 +11,8 @@ struct IncomingBody {
     private var chunk: [UInt8] = []
     /// The most bytes of a chunk. A chunk above the usual size is delivered when it is full, or at the end.
     private var chunkSize = EasyHandle.maximumChunk
+    /// The most bytes that a larger chunk can get.
+    private var gatheredBytes = 0
     /// Bytes that were not delivered yet.
     private(set) var pendingBytes = 0
     /// Bytes received in the last turn that had any.
@@ -53,7 +55,10 @@ struct IncomingBody {
         if chunk.count + bytes.count > chunkSize, !chunk.isEmpty {
             chunks.append(chunk)
             chunk = []
-            if gathers { chunk.reserveCapacity(chunkSize) }
+        }
+        if gathers, chunk.count + bytes.count > chunk.capacity {
+            // Eight times of what has arrived: a server that only declares a length takes no memory.
+            chunk.reserveCapacity(min(gatheredBytes, 8 * (chunk.count + bytes.count)))
         }
         // A second piece in one turn usually means many: reserve a whole chunk once instead of growing to it. In a long body the
         // first piece reserves it, so that it is not copied again.
@@ -70,11 +75,11 @@ struct IncomingBody {
     /// whole is copied once.
     /// - Parameters:
     ///   - unread: The chunks that the reader has not taken.
-    ///   - length: The declared length of the body.
+    ///   - length: The most bytes that the body can have.
     mutating func gather(_ size: Int, unread: [[UInt8]], length: UInt64) {
         chunkSize = size
+        gatheredBytes = min(size, Int(clamping: length), maximum)
         var gathered: [UInt8] = []
-        gathered.reserveCapacity(min(size, Int(clamping: length)))
         for piece in unread + chunks { gathered += piece }
         gathered += chunk
         chunks = []

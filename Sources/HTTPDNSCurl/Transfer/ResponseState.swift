@@ -142,15 +142,13 @@ struct ResponseState {
         return isHeld
     }
 
-    /// Returns the unread chunks of a reader that left them, and nil when they are more bytes than these, or all: then the reader
-    /// takes them as they are.
-    mutating func takeBack(_ size: Int) -> ([[UInt8]]?, Action) {
-        guard isHeld else { return (nil, .none) }
+    /// Returns the unread chunks that a reader left. If they are more bytes than these, it takes them as they are.
+    mutating func takeBack(_ size: Int) -> ([[UInt8]], Action) {
         isHeld = false
         guard end == nil, chunks.bytes <= size else {
-            guard let waiter = chunkWaiter, let result = nextChunk() else { return (nil, .none) }
+            guard let waiter = chunkWaiter, let result = nextChunk() else { return ([], .none) }
             chunkWaiter = nil
-            return (nil, .resumeChunk(waiter, result, waiterPlace))
+            return ([], .resumeChunk(waiter, result, waiterPlace))
         }
         var unread: [[UInt8]] = []
         while let chunk = chunks.popFirst() { unread.append(chunk) }

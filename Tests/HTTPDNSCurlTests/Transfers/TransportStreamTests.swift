@@ -197,6 +197,66 @@ struct TransportStreamTests {
         await fixture.transport.shutdown()
     }
 
+    @Test("A length that is only declared takes no memory", arguments: [1 << 50, Int.max], [true, false])
+    func declaredLength(length: Int, isLimited: Bool) async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n"
+        let server = try RawServer(.readHead, .sendText(head), .send(Array(repeating: 7, count: 300_000)))
+        let fixture = TransportFixture()
+        let request = try TransportFixture.request(to: server) { if isLimited { $0.maximumResponseBytes = 200_000 } }
+        var iterator = try await fixture.send(request).body.makeAsyncIterator()
+        iterator.gather(Int.max)
+        await #expect {
+            while try await iterator.next() != nil {}
+        } throws: {
+            ($0 as? TransferFailure)?.code == (isLimited ? .responseTooLarge : .connectionLost)
+        }
+        await fixture.transport.shutdown()
+    }
+
+    @Test("A reader of larger chunks that leaves ends its transfer", arguments: [true, false])
+    func gatheringThenLeaving(isCanceled: Bool) async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
+        let server = try RawServer(.readHead, .sendText(head), .send(Array(repeating: 7, count: 300_000)), .hang)
+        let fixture = TransportFixture()
+        let body = try await fixture.send(TransportFixture.request(to: server)).body
+        let reading = Task {
+            var iterator = body.makeAsyncIterator()
+            iterator.gather(Int.max)
+            if isCanceled { while try await iterator.next() != nil {} }
+        }
+        if isCanceled {
+            reading.cancel()
+            await #expect(throws: CancellationError.self) { try await reading.value }
+        } else {
+            try await reading.value
+        }
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "Larger chunks come over HTTP/2 too",
+        .enabled(if: ServerRig.isAvailable([.nginx])),
+        arguments: [1 << 20, Int.max]
+    )
+    func gatheringOverHTTP2(size: Int) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(trust: .file(rig.certificateAuthorityFile))
+        let url = "https://one.test:\(rig.tlsPort)/bytes?count=\(5 << 20)"
+        let response = try await fixture.send(try TransportFixture.request(url, at: "127.0.0.2"))
+        #expect(response.version == .http2)
+        var counts: [Int] = []
+        var iterator = response.body.makeAsyncIterator()
+        iterator.gather(size)
+        while let chunk = try await iterator.next() {
+            counts.append(chunk.count)
+            // The loop comes to a pause meanwhile.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(counts.reduce(0, +) == 5 << 20 && counts.dropFirst().dropLast().allSatisfy { $0 > size - 256 * 1024 })
+        await fixture.transport.shutdown()
+    }
+
     @Test("A reader of larger chunks gets what came before a failure", arguments: [true, false])
     func gatheringUntilFailure(isLengthDeclared: Bool) async throws {
         let bytes = Array(repeating: UInt8(7), count: 300_000)

@@ -23,6 +23,21 @@ struct ResponseBodyTests {
         #expect(try await body([]).collect(upTo: .bytes(0)) == [])
     }
 
+    @Test("A long body from the network is collected into an array of its length")
+    func collectedOnce() async throws {
+        let bytes = (0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 / 251) }
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n"),
+            .send(bytes)
+        )
+        let client = try await mappedClient(server.port)
+        let body = try await client.get("http://one.test/").body.collect(upTo: .mebibytes(16))
+        // An array that grows by chunks has room for twice as much, or has been copied often.
+        #expect(body == bytes && body.capacity < bytes.count + 64 * 1024)
+        try await client.shutdown()
+    }
+
     @Test("The collect function stops at its limit", arguments: [[[1, 2, 3, 4]], [[1, 2], [3, 4]]] as [[[UInt8]]])
     func limit(chunks: [[UInt8]]) async throws {
         let body = try await body(chunks)
