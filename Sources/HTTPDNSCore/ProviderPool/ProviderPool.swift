@@ -383,6 +383,11 @@ final class ProviderPool: Sendable {
                 guard let first = wanted.first else { return .unsent }
                 var question = query.question
                 question.host = first
+                // The reports are about those that were asked for.
+                guarded.withLock { [question] guarded in
+                    guarded.pool.queries[query.id]?.batch = wanted
+                    guarded.pool.queries[query.id]?.question = question
+                }
                 return .answeredBatch(try await provider.resolve(question, batch: wanted))
             }
             guard let gathering = gatherings[provider.name] else {

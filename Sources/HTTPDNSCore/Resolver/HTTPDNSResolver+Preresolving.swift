@@ -102,19 +102,34 @@ extension HTTPDNSResolver {
         // As for a single name, the system resolver gets its share of the time after the providers.
         let share = any.lookup.hasFallback ? any.lookup.systemShare(beside: batch.names) : .zero
         var poolAttempt = any.lookup.poolAttempt(batch.route, batch.names, until: deadline - share)
-        let opened = lookups
+        let (opened, start) = (lookups, OneShot<Void>())
         // The kill switch ends lookups of names whose batch waits for its place.
         poolAttempt.isWanted = { [cache] host in
             guard let (lookup, lookupID) = opened[host] else { return false }
             return cache.shard(for: lookup.key).state.withLock { $0.lookups.contains(lookupID) }
         }
-        await settings.pool.ask(poolAttempt, batch: Array(opened.keys)) { [self] host, answer in
-            guard let (lookup, lookupID) = opened[host] else { return }
-            if let answer, !answer.isUnconfirmed {
-                lookup.complete(.success(lookup.known(answer)), lookupID, isRefresh: false)
-            } else {
-                leaveBatch(lookup, lookupID, until: deadline, denial: answer)
+        // A task of its own, which the switch cancels with the last of the lookups.
+        let task = CallWork.detached { [self, poolAttempt] in
+            await start.value()
+            await settings.pool.ask(poolAttempt, batch: Array(opened.keys)) { [self] host, answer in
+                guard let (lookup, lookupID) = opened[host] else { return }
+                if let answer, !answer.isUnconfirmed {
+                    lookup.complete(.success(lookup.known(answer)), lookupID, isRefresh: false)
+                } else {
+                    leaveBatch(lookup, lookupID, until: deadline, denial: answer)
+                }
             }
+        }
+        let sharers = LookupTask.Sharers(opened.count)
+        let work = LookupTask(task: task, hurry: OneShot<Void>(), demand: nil, sharers: sharers)
+        for (lookup, lookupID) in opened.values {
+            cache.shard(for: lookup.key).state.withLock { $0.lookups.attach(work, to: lookupID) }?.cancel()
+        }
+        start.deliver(())
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
         }
     }
 

@@ -386,8 +386,22 @@ struct LookupTask: Sendable {
     /// Delivered when the system resolver is to be queried now, for a route with the system resolver as fallback.
     let hurry: OneShot<Void>
     let demand: LookupDemand?
+    /// The lookups of a batch, which the task serves together; nil for one of its own.
+    var sharers: Sharers?
 
-    func cancel() { task.cancel() }
+    /// Ends the task, unless it serves other lookups.
+    func cancel() { if sharers?.leave() ?? true { task.cancel() } }
+
+    /// The number of lookups that a task serves.
+    final class Sharers: Sendable {
+        private let left: Atomic<Int>
+
+        init(_ count: Int) { left = Atomic(count) }
+
+        /// Takes one off.
+        /// - Returns: Whether it was the last.
+        func leave() -> Bool { left.subtract(1, ordering: .relaxed).newValue == 0 }
+    }
 }
 
 /// The number of lookups that may still be started, over all shards.

@@ -106,6 +106,21 @@ struct PreresolvingTests {
         #expect(later == (off.count == 10 ? [] : [others.filter { !off.contains($0) }]))
     }
 
+    @Test("A batch at a provider that hangs ends when the last of its names is switched off")
+    func switchedOffInFlight() async throws {
+        let fixture = try ResolverFixture(batchLimit: 5)
+        let names = try names(5)
+        for name in names { fixture.system.answer(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), for: name) }
+        fixture.provider.hold()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        for name in names { fixture.resolver.killSwitch.turnOff(.route(.exact(name))) }
+        // The clock stands still, and the provider never answers.
+        #expect(await failures.isEmpty)
+        #expect(Set(fixture.system.questions) == Set(names))
+        fixture.provider.release()
+    }
+
     /// One is left out, one denied.
     @Test("A name that its batch left open gets its own lookup, at other providers too")
     func leftOpen() async throws {
