@@ -96,8 +96,8 @@ struct Measure: ParsableCommand {
         }
         let leftOut = Dictionary(absences) { first, _ in first }
         let report = try Report(identity, results, leftOut: leftOut)
-        print(report.text)
         if let json { try ResultFile(report).write(to: json) }
+        print(report.text)
         if check, report.missesGoal { throw ExitCode.failure }
     }
 }

@@ -69,7 +69,9 @@ struct SummaryTable {
                     return nil
                 }
                 func figures(_ quantity: Target.Quantity) -> [String] {
-                    let ratios = now.ratios(quantity, to: before).sorted()
+                    let ratios = now.ratios(quantity, to: before).filter(\.isFinite).sorted()
+                    // A checkout before 256b1707 reports no times of requests.
+                    guard !ratios.isEmpty else { return ["-", "-"] }
                     let middle = ratios[ratios.count / 4]...ratios[(3 * ratios.count - 1) / 4]
                     return [
                         String(format: "%.3f", ratios.median),

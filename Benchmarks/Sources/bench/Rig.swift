@@ -28,7 +28,15 @@ struct Rig {
             for place in results.indices {
                 let scenario = results[place].scenario
                 for contender in scenario.contenders.filter(programs.has).shuffled() {
-                    let sample = try self.run(contender, scenario)
+                    let sample: Sample
+                    do {
+                        sample = try self.run(contender, scenario)
+                    } catch  where round == 0 && contender.build == .before {
+                        // Another checkout may not know what a later scenario asks for.
+                        print("\(scenario.name) is left out: \(contender.name): \(error)")
+                        results[place].scenario.contenders = []
+                        break
+                    }
                     if round > 0 { results[place].samples[contender, default: Samples()].append(sample) }
                 }
             }
