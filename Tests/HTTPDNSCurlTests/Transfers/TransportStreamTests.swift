@@ -200,11 +200,14 @@ struct TransportStreamTests {
     @Test("A length that is only declared takes no memory", arguments: [1 << 50, Int.max], [true, false])
     func declaredLength(length: Int, isLimited: Bool) async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n"
-        let server = try RawServer(.readHead, .sendText(head), .send(Array(repeating: 7, count: 300_000)))
+        let asked = Gate()
+        let bytes = Array(repeating: UInt8(7), count: 150_000)
+        let server = try RawServer(.readHead, .sendText(head), .send(bytes), .wait(asked), .send(bytes))
         let fixture = TransportFixture()
         let request = try TransportFixture.request(to: server) { if isLimited { $0.maximumResponseBytes = 200_000 } }
         var iterator = try await fixture.send(request).body.makeAsyncIterator()
         iterator.gather(Int.max)
+        asked.open()
         await #expect {
             while try await iterator.next() != nil {}
         } throws: {
