@@ -41,7 +41,7 @@ struct Rig {
                 }
             }
         }
-        return results
+        return results.filter { !$0.scenario.contenders.isEmpty }
     }
 
     private func run(_ contender: Contender, _ scenario: Scenario) throws -> Sample {

@@ -80,8 +80,9 @@ extension HTTPDNSClient.Request {
         /// libcurl has read may not be at the server yet: up to 64 KiB, and the content of the kernel's buffer.
         ///
         /// The closure runs in a task of the client or in that of the call, never on the loop thread. The last call may
-        /// come after the response head. Each repeated sending (redirect, retry) begins at 0 again. A response that arrives before the
-        /// end of the body ends the reports early. Existing closures of the body are called as well, before this one.
+        /// come after the response head. Each repeated sending (redirect, retry) begins at 0 again. A response that
+        /// arrives before the end of the body ends the reports early. Existing closures of the body are called as well,
+        /// before this one.
         public func reportingProgress(_ report: @escaping @Sendable (HTTPDNSClient.Progress) -> Void)
             -> HTTPDNSClient.Request.Body
         {
