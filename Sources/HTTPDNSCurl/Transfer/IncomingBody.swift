@@ -57,8 +57,8 @@ struct IncomingBody {
             chunk = []
         }
         if gathers, chunk.count + bytes.count > chunk.capacity {
-            // Eight times of what has arrived: a server that only declares a length takes no memory.
-            chunk.reserveCapacity(min(gatheredBytes, 8 * (chunk.count + bytes.count)))
+            // 64 times of what has arrived: a server that only declares a length takes no memory, and copies are rare.
+            chunk.reserveCapacity(min(gatheredBytes, 64 * (chunk.count + bytes.count)))
         }
         // A second piece in one turn usually means many: reserve a whole chunk once instead of growing to it. In a long body the
         // first piece reserves it, so that it is not copied again.
