@@ -49,7 +49,7 @@ extension HTTPDNSClient {
         init(
             _ settings: Settings,
             folder: (path: String, times: FolderAccess.Times, pool: ThreadPool)? = nil,
-            store foreign: (any HTTPDNSResponseStore)? = nil,
+            store foreign: (store: any HTTPDNSResponseStore, times: FolderAccess.Times)? = nil,
             clock: WallClock,
             time: any TimeSource,
             origin: (any Hashable & Sendable)? = nil
@@ -67,9 +67,15 @@ extension HTTPDNSClient {
             self.clock = clock
             self.time = time
             reads = ReadCoalescer(clock: time)
-            if let foreign {
+            if let (foreign, times) = foreign {
                 memory = nil
-                store = GuardedStore(foreign, maximumEntry: settings.maximumEntryBytes, clock: clock, time: time) {
+                store = GuardedStore(
+                    foreign,
+                    maximumEntry: settings.maximumEntryBytes,
+                    times,
+                    clock: clock,
+                    time: time
+                ) {
                     control.state.withLock { $0.counters.storeFailures += 1 }
                 }
                 return
@@ -100,7 +106,7 @@ extension HTTPDNSClient {
         /// under digests that only this cache finds. The lifetime `session` stores nothing.
         public static func using(_ store: any HTTPDNSResponseStore, _ settings: Settings = Settings()) -> ResponseCache
         {
-            ResponseCache(settings, store: store, clock: .system, time: SystemTimeSource())
+            ResponseCache(settings, store: (store, FolderAccess.Times()), clock: .system, time: SystemTimeSource())
         }
 
         /// Returns a cache in memory.

@@ -42,28 +42,31 @@ final class GuardedStore: HTTPDNSResponseStore {
         case wrongLength = "a part of a body has another length than was asked for"
     }
 
-    /// The limits of the waits for a store, as those for a folder.
-    private static let times = FolderAccess.Times()
     private static let partLength: Int64 = 256 << 10
     /// More URLs would be a leak while a store stays away.
     private static let maximumRemovals = 10_000
 
     private let base: any HTTPDNSResponseStore
     private let maximumEntry: Int
+    /// The limits of the waits for the store, as those for a folder.
+    private let times: FolderAccess.Times
     private let clock: WallClock
     private let time: any TimeSource
     private let onFailure: @Sendable () -> Void
     private let state = Lock(State())
 
+    /// - Parameter time: The clock of the waits.
     init(
         _ base: any HTTPDNSResponseStore,
         maximumEntry: Int,
+        _ times: FolderAccess.Times = FolderAccess.Times(),
         clock: WallClock,
         time: any TimeSource,
         onFailure: @escaping @Sendable () -> Void
     ) {
         self.base = base
         self.maximumEntry = maximumEntry
+        self.times = times
         self.clock = clock
         self.time = time
         self.onFailure = onFailure
@@ -80,24 +83,23 @@ final class GuardedStore: HTTPDNSResponseStore {
     /// - Parameters:
     ///   - deadline: The moment on `SystemTimeSource` at which the call must have its response: half of the time is left for the
     ///     server.
-    ///   - limit: The longest wait.
+    ///   - limit: The longest wait; nil for that of a request.
     /// - Returns: Nil after an error or at the limit, and while the store is left alone.
     fileprivate func ask<Value: Sendable>(
         before deadline: MonotonicTime?,
-        limit: Duration = times.limit,
+        limit: Duration? = nil,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
         try Task.checkCancellation()
         let now = time.now()
         guard state.withLock({ $0.pausedUntil.map { $0 <= now } ?? true }) else { return nil }
-        let start = SystemTimeSource().now()
-        let end = deadline.map { min(start + limit, start + ($0 - start) / 2) } ?? start + limit
+        let wait = Self.half(before: deadline, limit ?? times.limit)
         let outcome = OneShot<Result<Value, any Error>>()
         let task = CallWork.task {
             do { outcome.deliver(.success(try await work())) } catch { outcome.deliver(.failure(error)) }
         }
-        let timer = CallWork.detached {
-            guard (try? await SystemTimeSource().sleep(until: end)) != nil else { return }
+        let timer = CallWork.detached { [time] in
+            guard (try? await time.sleep(until: now + wait)) != nil else { return }
             outcome.deliver(.failure(Failure.overdue))
         }
         defer {
@@ -110,9 +112,14 @@ final class GuardedStore: HTTPDNSResponseStore {
             return value
         } catch {
             try Task.checkCancellation()
-            note(error, after: SystemTimeSource().now() - start)
+            note(error, after: wait)
             return nil
         }
+    }
+
+    /// Returns half of the time until a deadline on `SystemTimeSource`, or `limit` if that is less.
+    private static func half(before deadline: MonotonicTime?, _ limit: Duration) -> Duration {
+        deadline.map { max(.zero, min(limit, ($0 - SystemTimeSource().now()) / 2)) } ?? limit
     }
 
     private func noteSuccess() {
@@ -129,8 +136,8 @@ final class GuardedStore: HTTPDNSResponseStore {
             if error as? Failure == .overdue {
                 // One call with little time is no reason to leave the store alone.
                 state.waited += wait
-                guard state.waited >= Self.times.limit else { return nil }
-                (state.pausedUntil, state.waited) = (time.now() + Self.times.pause, .zero)
+                guard state.waited >= times.limit else { return nil }
+                (state.pausedUntil, state.waited) = (time.now() + times.pause, .zero)
             }
             defer { state.isFailing = true }
             return state.isFailing ? nil : state.logger
@@ -178,7 +185,7 @@ final class GuardedStore: HTTPDNSResponseStore {
             if let ready { return ready }
             guard start < range.upperBound else { return nil }
             let rest = start..<range.upperBound
-            guard let bytes = try await part(of: entry, rest, before: time.body, limit: Self.times.bodyPart) else {
+            guard let bytes = try await part(of: entry, rest, before: time.body, limit: times.bodyPart) else {
                 left.withLock { $0.next = range.upperBound }
                 throw StoredBodyError.broken("its store failed")
             }
@@ -193,7 +200,7 @@ final class GuardedStore: HTTPDNSResponseStore {
         of entry: ResponseIndex.Entry,
         _ range: Range<Int64>,
         before deadline: MonotonicTime?,
-        limit: Duration = times.limit
+        limit: Duration? = nil
     ) async throws -> [UInt8]? {
         let part = range.prefix(Int(Self.partLength))
         return try await ask(before: deadline, limit: limit) {
@@ -291,14 +298,13 @@ final class GuardedStore: HTTPDNSResponseStore {
             self.base = base
             self.entry = entry
             self.store = store
-            let left = entry.ticket?.time.body.map { $0 - SystemTimeSource().now() }
-            let patience = min(GuardedStore.times.bodyPart, left.map { $0 / 2 } ?? GuardedStore.times.bodyPart)
+            let patience = GuardedStore.half(before: entry.ticket?.time.body, store.times.bodyPart)
             state = Lock(State(room: maximum - entry.head.size, patience: patience))
         }
 
         /// Waits for a call of the base, which does not begin after the end of the body.
         private func call<Value: Sendable>(
-            limit: Duration = GuardedStore.times.limit,
+            limit: Duration? = nil,
             _ work: @escaping @Sendable (any HTTPDNSResponseWriter) async throws -> Value
         ) async throws -> Value? {
             try await store.ask(before: deadline, limit: limit) { [self] in
@@ -317,17 +323,17 @@ final class GuardedStore: HTTPDNSResponseStore {
         }
 
         func append(_ bytes: [UInt8]) async throws -> Bool {
-            let start = SystemTimeSource().now()
+            let start = store.time.now()
             let patience = state.withLock { state -> Duration? in
                 state.room -= bytes.count
                 return state.isEnded || state.room < 0 || state.patience <= .zero ? nil : state.patience
             }
-            let limit = patience.map { min($0, GuardedStore.times.limit) }
+            let limit = patience.map { min($0, store.times.limit) }
             guard let limit, (try? await call(limit: limit) { try await $0.append(bytes) }) == true else {
                 discard()
                 return false
             }
-            state.withLock { $0.patience -= SystemTimeSource().now() - start }
+            state.withLock { $0.patience -= store.time.now() - start }
             return true
         }
 

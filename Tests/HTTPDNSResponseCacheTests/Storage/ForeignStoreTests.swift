@@ -58,13 +58,37 @@ struct ForeignStoreTests {
         #expect(log.messages.contains("response store is in use again"))
     }
 
+    /// Returns a client on a store with the response "v0", and with a clock that nobody has slept on.
+    private func client(_ store: TableStore, limit: Duration) async throws -> CachedClient {
+        let origin = origin()
+        #expect(try await texts([CachedClient(origin, store: store).get()]) == ["miss v0"])
+        return try await CachedClient(origin, store: store, limit: limit)
+    }
+
+    /// Makes a call of a certain time, whose waits for the store last as long as a test says.
+    private func get(
+        _ client: CachedClient,
+        method: HTTPRequest.Method = .get,
+        total: Duration,
+        waits: [Duration]
+    ) async throws -> Reply {
+        async let reply = client.get(method: method) {
+            $0.changeOptions { ($0.timeouts.total, $0.timeouts.responseHead) = (total, nil) }
+        }
+        for wait in waits {
+            await client.clock.sleepers(atLeast: 1)
+            client.clock.advance(by: wait)
+        }
+        return try await reply
+    }
+
     @Test("A store that does not respond is left alone for 30 s")
     func hanging() async throws {
         let store = TableStore()
-        let client = try await CachedClient(origin(), store: store)
-        #expect(try await texts([client.get()]) == ["miss v0"])
+        let client = try await client(store, limit: .seconds(1))
         store.fail([.responses], .hang)
-        #expect(try await texts([client.get(), client.get()]) == ["miss v1", "miss v2"])
+        #expect(try await texts([get(client, total: .seconds(60), waits: [.seconds(1)])]) == ["miss v1"])
+        #expect(try await texts([client.get()]) == ["miss v2"])
         #expect(store.count(of: .responses) == 2 && client.cache.counters.storeFailures == 1)
         store.fail([.responses], nil)
         client.clock.advance(by: .seconds(29))
@@ -76,25 +100,25 @@ struct ForeignStoreTests {
     @Test("A store that does not respond leaves a call half of its time")
     func shortCall() async throws {
         let store = TableStore()
-        let client = try await CachedClient(origin(), store: store)
-        #expect(try await texts([client.get()]) == ["miss v0"])
+        let client = try await client(store, limit: .seconds(600))
         store.fail([.responses], .hang)
-        let reply = try await client.get { $0.changeOptions { $0.timeouts.total = .seconds(1) } }
+        let reply = try await get(client, total: .seconds(100), waits: [.seconds(50)])
         #expect(reply.source == .miss && reply.status == 200)
         // One call with little time is no reason to leave the store alone.
         store.fail([.responses], nil)
         #expect(try await client.get().source == .hit)
     }
 
-    @Test("A store that does not respond to short calls is left alone after a second in all")
+    @Test("A store that does not respond to short calls is left alone after its limit in all")
     func shortCalls() async throws {
         let store = TableStore()
-        let client = try await CachedClient(origin(), store: store)
-        #expect(try await texts([client.get()]) == ["miss v0"])
+        let client = try await client(store, limit: .seconds(600))
         store.fail(TableStore.Call.allCases, .hang)
-        for _ in 0..<3 { _ = try await client.get { $0.changeOptions { $0.timeouts.total = .seconds(1) } } }
-        // Two calls wait half a second each; one that is starved may take all of the second.
-        #expect((1 + 1...1 + 2).contains(store.count(of: .responses)))
+        // The first call waits a second time, to store its response.
+        for waits in [2, 1, 0] {
+            _ = try await get(client, total: .seconds(500), waits: .init(repeating: .seconds(250), count: waits))
+        }
+        #expect(store.count(of: .responses) == 1 + 2)
     }
 
     @Test("A canceled task still removes what it invalidates")
@@ -118,10 +142,9 @@ struct ForeignStoreTests {
     @Test("A response is not used after its removal has failed", arguments: [TableStore.Fault.error, .hang])
     func failedRemoval(_ fault: TableStore.Fault) async throws {
         let store = TableStore()
-        let client = try await CachedClient(origin(), store: store)
-        #expect(try await texts([client.get(), client.get()]) == ["miss v0", "hit v0"])
+        let client = try await client(store, limit: .seconds(1))
         store.fail([.remove], fault)
-        _ = try await client.get(method: .post)
+        _ = try await get(client, method: .post, total: .seconds(60), waits: fault == .hang ? [.seconds(1)] : [])
         store.fail([.remove], nil)
         client.clock.advance(by: .seconds(30))
         client.time.move(seconds: 1)

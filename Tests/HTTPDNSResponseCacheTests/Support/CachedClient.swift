@@ -109,10 +109,10 @@ struct CachedClient {
         self.time = time
         var settings = HTTPDNSClient.ResponseCache.Settings()
         change(&settings)
+        var times = FolderAccess.Times()
+        // A machine that is busy is no folder that hangs.
+        (times.limit, times.bodyPart, times.opening) = (limit, .seconds(600), .seconds(600))
         if let folder {
-            var times = FolderAccess.Times()
-            // A machine that is busy is no folder that hangs.
-            (times.limit, times.bodyPart, times.opening) = (limit, .seconds(600), .seconds(600))
             let pool = threads?.pool() ?? FolderAccess.makePool()
             let opened = try await HTTPDNSClient.ResponseCache.disk(
                 folder,
@@ -126,7 +126,7 @@ struct CachedClient {
             if !isFolderTaken { try await opened.awaitFolder(clock) }
             cache = opened
         } else if let store {
-            cache = HTTPDNSClient.ResponseCache(settings, store: store, clock: time.clock, time: clock)
+            cache = HTTPDNSClient.ResponseCache(settings, store: (store, times), clock: time.clock, time: clock)
         } else {
             cache = HTTPDNSClient.ResponseCache(settings, clock: time.clock, time: clock)
         }
