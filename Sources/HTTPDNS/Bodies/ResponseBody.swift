@@ -199,6 +199,7 @@ extension HTTPDNSClient.Response {
             func gather(_ size: Int, of length: Int64) {
                 guard progress == nil, length >= AsyncIterator.leastGathered else { return }
                 transfer?.gather(size)
+                (chunks as? WatchedBody.AsyncIterator)?.gather(size, of: length)
             }
 
             /// The length from which on fewer and larger chunks are worth a message to the loop: what it reads ahead.
@@ -282,6 +283,9 @@ extension HTTPDNSClient.Response {
             case .transfer(let body, _): return body.takeWhole(upTo: limit.bytes)
             case .bytes(let bytes, let pass, from: nil) where bytes.count <= limit.bytes && pass.take():
                 return (bytes, nil)
+            case .changed(let stream, let pass, _):
+                guard let stream = stream as? WatchedBody, !pass.isTaken else { return nil }
+                return stream.takeWhole(upTo: limit, pass)
             default: return nil
             }
         }

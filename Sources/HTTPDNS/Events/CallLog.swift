@@ -13,24 +13,18 @@ struct CallLog: Sendable {
     typealias Event = HTTPDNSClient.RequestEvent
     typealias Hop = HTTPDNSClient.CallRecord.Hop
 
-    /// One sending of a hop, or a hop without any.
-    private struct Sending {
-        var hop: Hop
-        /// The number of transfers whose connections have made events.
-        var reported = 0
-    }
-
     /// The number of sendings that are kept at each end.
     private static let kept = HTTPDNSClientError.AttemptTrail.kept
 
     /// The kinds of the events that are made; nil for all.
     private let kinds: Set<Event.Kind>?
     private var events: [Event] = []
+    /// Its hops are the first and the last sendings of hops, and hops without any.
     private var record: HTTPDNSClient.CallRecord
-    /// The first and the last sendings; ``HTTPDNSClient/CallRecord/hopsLeftOut`` counts those between them.
-    private var sendings: [Sending] = []
-    /// The hops that have begun and not ended.
-    private var openHops: [Sending] = []
+    /// For each of its hops the number of transfers whose connections have made events.
+    private var reported: [Int] = []
+    /// The hops that have begun and not ended. Most are sent, and have the record of their sending.
+    private var openHops: [(number: Int, request: HTTPDNSClient.Request, start: MonotonicTime)] = []
     /// The number of the latest hop.
     private var hop = 0
     private var lastTime: MonotonicTime
@@ -95,11 +89,11 @@ struct CallLog: Sendable {
             .escaped(limit: 120)
     }
 
-    private mutating func sending(_ number: Int, _ request: HTTPDNSClient.Request, at start: MonotonicTime) -> Sending {
+    private mutating func sending(_ number: Int, _ request: HTTPDNSClient.Request, at start: MonotonicTime) -> Hop {
         var hop = Hop(number: number, method: request.method, url: text(of: request.url), start: .init(start))
         // Without details the body would be in memory for as long as the response.
         if bodyLimit != nil { hop.messages = CallDetails.Messages(request) }
-        return Sending(hop: hop)
+        return hop
     }
 
     /// Notes a fact. The numbers of sendings are those of ``beginSending(_:_:at:)``.
@@ -113,25 +107,25 @@ struct CallLog: Sendable {
             }
         case .hopBegan(let number, let request):
             hop = number
-            openHops.append(sending(number, request, at: now))
+            openHops.append((number, request, now))
         case .hopEnded(let number, let outcome): endHop(number, outcome, at: now)
         case .lookedUp: break
         case .resolved(let sending, let rewritten): noteResolved(sending, rewritten, at: now)
         case .waited(let sending, let start):
             guard let index = index(of: sending) else { break }
-            sendings[index].hop.queueWait = (sendings[index].hop.queueWait ?? .zero) + (now - start)
+            record.hops[index].queueWait = (record.hops[index].queueWait ?? .zero) + (now - start)
         case .transferBegan(let sending, let notes):
             guard let index = index(of: sending) else { break }
             reportConnections(of: index)
-            sendings[index].hop.notes.append(notes)
+            record.hops[index].notes.append(notes)
         case .requestBody(let sending, let progress):
             guard let index = index(of: sending) else { break }
-            add(.requestBodyProgress, hop: sendings[index].hop.number, at: now) { $0.progress = progress }
+            add(.requestBodyProgress, hop: record.hops[index].number, at: now) { $0.progress = progress }
         case .head(let sending, let exchange): noteHead(sending, exchange, at: now)
         case .failed(let sending, let error):
             guard let index = index(of: sending) else { break }
             reportConnections(of: index)
-            sendings[index].hop.note(error, at: now)
+            record.hops[index].note(error, at: now)
         case .merged(let number, let request, let response, let start):
             noteMerged(number, request, response, since: start, at: now)
         case .redirected(let status, let next):
@@ -168,32 +162,34 @@ struct CallLog: Sendable {
         _ outcome: Result<HTTPDNSClient.Response, any Error>,
         at now: MonotonicTime
     ) {
-        guard let index = openHops.indices.first(where: { openHops[$0].hop.number == number }) else { return }
-        var open = openHops.remove(at: index)
+        guard let index = openHops.firstIndex(where: { $0.number == number }) else { return }
+        let begun = openHops.remove(at: index)
         switch outcome {
         case .success(let response):
             let source = response.cacheSource
             // By index: a sending in a closure's parameter would be a copy of it.
-            if let index = sendings.indices.last(where: { index in
-                sendings[index].hop.number == number && sendings[index].hop.status != nil
+            if let index = record.hops.indices.last(where: { index in
+                record.hops[index].number == number && record.hops[index].status != nil
             }) {
-                sendings[index].hop.messages?.response = response.head
+                record.hops[index].messages?.response = response.head
                 // The cache has answered with a stored response instead of that of the server.
                 guard let source, source != .miss else { return }
-                sendings[index].hop.cacheSource = source
+                record.hops[index].cacheSource = source
                 return addHeadInProcess(response.status, source, hop: number, at: now)
             }
-            open.hop.duration = now - open.hop.start
-            open.hop.isAnsweredInProcess = true
-            open.hop.status = response.status
-            open.hop.cacheSource = source
-            open.hop.messages?.response = response.head
+            var open = sending(number, begun.request, at: begun.start)
+            open.duration = now - open.start
+            open.isAnsweredInProcess = true
+            open.status = response.status
+            open.cacheSource = source
+            open.messages?.response = response.head
             append(open)
             addHeadInProcess(response.status, source, hop: number, at: now)
         case .failure(let error):
-            guard !sendings.contains(where: { $0.hop.number == number }) else { return }
-            open.hop.isUnsent = true
-            open.hop.note(error, at: now)
+            guard !record.hops.indices.contains(where: { record.hops[$0].number == number }) else { return }
+            var open = sending(number, begun.request, at: begun.start)
+            open.isUnsent = true
+            open.note(error, at: now)
             append(open)
         }
     }
@@ -201,13 +197,15 @@ struct CallLog: Sendable {
     /// Adds a sending, in bounded memory: a call that waits for the network for an hour has tens of thousands.
     /// - Returns: Its number in the call.
     @discardableResult
-    private mutating func append(_ sending: Sending) -> Int {
-        if sendings.count == 2 * CallLog.kept {
-            sendings.remove(at: CallLog.kept)
+    private mutating func append(_ sending: consuming Hop) -> Int {
+        if record.hops.count == 2 * CallLog.kept {
+            record.hops.remove(at: CallLog.kept)
+            reported.remove(at: CallLog.kept)
             record.hopsLeftOut += 1
         }
-        sendings.append(sending)
-        return sendings.count - 1 + record.hopsLeftOut
+        record.hops.append(sending)
+        reported.append(0)
+        return record.hops.count - 1 + record.hopsLeftOut
     }
 
     /// Returns the index of a sending by its number; nil when it is left out.
@@ -243,8 +241,8 @@ struct CallLog: Sendable {
     ) {
         guard let index = index(of: sending) else { return }
         reportConnections(of: index)
-        guard sendings[index].hop.note(rewritten) else { return }
-        add(.resolved, hop: sendings[index].hop.number, at: now) { event in
+        guard record.hops[index].note(rewritten) else { return }
+        add(.resolved, hop: record.hops[index].number, at: now) { event in
             event.source = rewritten.source
             event.addresses = rewritten.addresses
         }
@@ -253,8 +251,8 @@ struct CallLog: Sendable {
     private mutating func noteHead(_ sending: Int, _ exchange: HTTPDNSClient.Exchange, at now: MonotonicTime) {
         guard let index = index(of: sending) else { return }
         if !reportConnections(of: index) { reportConnections(of: exchange, index, at: now) }
-        sendings[index].hop.note(exchange, at: now)
-        add(.responseHead, hop: sendings[index].hop.number, at: now) { event in
+        record.hops[index].note(exchange, at: now)
+        add(.responseHead, hop: record.hops[index].number, at: now) { event in
             event.status = exchange.status
             event.endpoint = exchange.remote
             event.cacheSource = exchange.cacheSource
@@ -275,12 +273,12 @@ struct CallLog: Sendable {
         exchange?.resolve = nil
         exchange?.timings = .init()
         var merged = sending(number, request, at: start)
-        merged.hop.duration = now - start
-        merged.hop.isMerged = true
-        merged.hop.isAnsweredInProcess = exchange == nil
-        merged.hop.exchange = exchange
-        merged.hop.status = response.status
-        merged.hop.messages?.response = response.head
+        merged.duration = now - start
+        merged.isMerged = true
+        merged.isAnsweredInProcess = exchange == nil
+        merged.exchange = exchange
+        merged.status = response.status
+        merged.messages?.response = response.head
         append(merged)
         add(.responseHead, at: now) { [exchange] event in
             event.status = response.status
@@ -296,15 +294,17 @@ struct CallLog: Sendable {
     /// - Returns: Whether there are notes of the present transfer.
     @discardableResult
     private mutating func reportConnections(of index: Int) -> Bool {
+        // Most records are made without events.
+        if let kinds, kinds.isEmpty { return true }
         var hasNotes = false
-        while sendings[index].reported < sendings[index].hop.notes.count {
-            let attempts = sendings[index].hop.notes[sendings[index].reported].attempts
-            sendings[index].reported += 1
+        while reported[index] < record.hops[index].notes.count {
+            let attempts = record.hops[index].notes[reported[index]].attempts
+            reported[index] += 1
             hasNotes = !attempts.isEmpty
             let events = attempts.flatMap(CallLog.connectionEvents).enumerated()
             // Attempts overlap: of equal times the event that was noted first is first.
             for (_, event) in events.sorted(by: { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }) {
-                add(event.kind, hop: sendings[index].hop.number, at: event.time) { added in
+                add(event.kind, hop: record.hops[index].number, at: event.time) { added in
                     added.endpoint = event.endpoint
                     if event.kind == .requestSent { added.reusedConnection = event.isReused }
                 }
@@ -332,7 +332,7 @@ struct CallLog: Sendable {
 
     /// Adds the events of a response without notes, such as that of a test's sender.
     private mutating func reportConnections(of exchange: HTTPDNSClient.Exchange, _ index: Int, at now: MonotonicTime) {
-        let number = sendings[index].hop.number
+        let number = record.hops[index].number
         for attempt in exchange.failedAttempts {
             add(.connecting, hop: number, at: now) { $0.endpoint = attempt.endpoint }
         }
@@ -354,14 +354,14 @@ struct CallLog: Sendable {
         record.timeToHead = now - record.start
         record.status = response.status
         // An application interceptor has answered: the call has no hop.
-        guard sendings.isEmpty else { return }
+        guard record.hops.isEmpty else { return }
         var hop = Hop(method: record.method, url: record.url, start: record.start)
         hop.duration = record.timeToHead
         hop.isAnsweredInProcess = true
         hop.status = response.status
         hop.messages = (record.details?.request).map(CallDetails.Messages.init)
         hop.messages?.response = response.head
-        append(Sending(hop: hop))
+        append(hop)
         addHeadInProcess(response.status, nil, hop: 0, at: now)
     }
 
@@ -387,17 +387,16 @@ struct CallLog: Sendable {
             [error = record.error] in $0.error = error
         }
         isEnded = true
-        for index in sendings.indices { sendings[index].hop.addNotedBytes() }
-        if let last = sendings.indices.last {
-            sendings[last].hop.decodedBodyBytes = decoded
-            if let noted = sendings[last].hop.responseBodyBytes {
-                sendings[last].hop.responseBodyBytes = max(noted, readBytes)
+        for index in record.hops.indices { record.hops[index].addNotedBytes() }
+        if let last = record.hops.indices.last {
+            record.hops[last].decodedBodyBytes = decoded
+            if let noted = record.hops[last].responseBodyBytes {
+                record.hops[last].responseBodyBytes = max(noted, readBytes)
             }
         }
-        for index in sendings.indices { record.hops.append(sendings[index].hop) }
         if record.details == nil { record.removeDetails() }
         // The log lives as long as the response does.
-        defer { (sendings, openHops, record.hops, record.details) = ([], [], [], nil) }
+        defer { (openHops, record.hops, record.details) = ([], [], nil) }
         return record
     }
 }
@@ -435,11 +434,11 @@ extension HTTPDNSClient.CallRecord.Hop {
     /// Adds the bytes and times that the loop has noted.
     fileprivate mutating func addNotedBytes() {
         let attempts = notedAttempts
-        guard !attempts.isEmpty else { return }
+        guard let last = Self.last(of: attempts) else { return }
         requestHeadBytes = attempts.reduce(0) { $0 + Int64($1.requestHeadBytes) }
         requestBodyBytes = attempts.reduce(0) { $0 + Int64($1.requestBodyBytes) }
         responseHeadBytes = attempts.reduce(0) { $0 + Int64($1.responseHeadBytes) }
         responseBodyBytes = attempts.reduce(0) { $0 + Int64($1.responseBodyBytes) }
-        if let last = lastAttempt { timings = last.timings }
+        timings = last.timings
     }
 }

@@ -197,9 +197,8 @@ extension HTTPDNSClient.CallRecord.Hop {
     /// The attempts at endpoints of all transfers.
     var notedAttempts: [TransferNotes.Attempt] { notes.flatMap(\.attempts) }
     /// The attempt that got the response, or the last one.
-    var lastAttempt: TransferNotes.Attempt? {
-        let attempts = notedAttempts
-        return attempts.last { $0.responseHeadBytes > 0 } ?? attempts.last
+    static func last(of attempts: [TransferNotes.Attempt]) -> TransferNotes.Attempt? {
+        attempts.last { $0.responseHeadBytes > 0 } ?? attempts.last
     }
 
     /// The source of the addresses; nil for a hop that was not resolved.
@@ -212,7 +211,7 @@ extension HTTPDNSClient.CallRecord.Hop {
         return !order.isEmpty && order.allSatisfy(given.contains) ? order : given
     }
     /// The address and port of this machine on the connection; nil for a hop without one.
-    package var localEndpoint: HTTPDNSEndpoint? { lastAttempt?.localEndpoint }
+    package var localEndpoint: HTTPDNSEndpoint? { Self.last(of: notedAttempts)?.localEndpoint }
     /// The last attempt that had a connection, also one without a response; nil when no connection was made or found.
     package var connection: TransferNotes.Attempt? {
         notedAttempts.last { $0.sentAt != nil || ![.connect, .queue].contains($0.phase) }

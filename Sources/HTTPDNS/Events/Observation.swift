@@ -73,8 +73,9 @@ extension HTTPDNSClient {
                 if reached.contains(recorder) { return }
                 reached.append(recorder)
             }
+            guard bodyLimit == nil, call.details != nil else { return observer.callEnded(call) }
             var call = call
-            if bodyLimit == nil, call.details != nil { call.removeDetails() }
+            call.removeDetails()
             observer.callEnded(call)
         }
 

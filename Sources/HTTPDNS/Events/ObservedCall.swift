@@ -19,8 +19,11 @@ final class ObservedCall: Sendable {
     let keepsDetails: Bool
     /// Whether anything gets the progress of bodies: a tracer alone does not.
     let notesBodies: Bool
+    /// Whether anything gets events of the progress of the response body.
+    let notesProgress: Bool
     /// The spans of the call; nil without a tracer.
     let trace: (any CallTrace)?
+    private let isTraced: Bool
 
     init(
         _ log: consuming CallLog,
@@ -30,8 +33,10 @@ final class ObservedCall: Sendable {
         trace: (any CallTrace)? = nil
     ) {
         self.trace = trace
+        isTraced = trace != nil
         self.keepsDetails = keepsDetails
         notesBodies = !feeds.isEmpty || !observations.isEmpty
+        notesProgress = feeds.contains { $0.kinds?.contains(.bodyProgress) ?? true }
         state = Lock(State(log: log, feeds: feeds))
         self.observations = observations
     }
@@ -61,9 +66,11 @@ final class ObservedCall: Sendable {
     /// Notes a fact. After the end of the call it is ignored.
     func note(_ fact: CallFact) {
         let record = change { log, now in log.note(fact, at: now) }
-        // A call ends once.
-        if case .ended = fact, record == nil { return }
-        trace?.note(fact)
+        if isTraced {
+            // A call ends once.
+            if record == nil, case .ended = fact { return }
+            trace?.note(fact)
+        }
         guard let record else { return }
         var reached: [ObjectIdentifier] = []
         for observation in observations { observation.deliver(record, besides: &reached) }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 internal import Synchronization
 
 /// The body of an observed call, whose end is the end of the call.
@@ -31,11 +33,14 @@ struct WatchedBody: AsyncSequence, Sendable {
         private let call: ObservedCall
 
         init(_ owner: Owner) {
+            owner.isIterated.store(true, ordering: .relaxed)
             body = owner.base
             call = owner.call
         }
 
         deinit { call.note(.ended(.released(isCanceled: Task.isCancelled, isAsReceived: body.isAsReceived))) }
+
+        var notesProgress: Bool { call.notesProgress }
 
         func note(_ bytes: Int64, _ chunk: [UInt8]) {
             if call.notesBodies { call.note(.bodyRead(bytes, of: body, chunk)) }
@@ -50,15 +55,29 @@ struct WatchedBody: AsyncSequence, Sendable {
 
     init(_ base: HTTPDNSClient.Response.Body, _ call: ObservedCall) { owner = Owner(base, call) }
 
+    /// Returns a body that has arrived whole and in one piece, with its trailers, and ends the call.
+    func takeWhole(upTo limit: HTTPDNSByteCount, _ pass: SinglePass) -> (bytes: [UInt8], trailers: TransferTrailers?)? {
+        guard let whole = owner.base.takeWhole(upTo: limit) else { return nil }
+        _ = pass.take()
+        let reader = Reader(owner)
+        if !whole.bytes.isEmpty { reader.note(Int64(whole.bytes.count), whole.bytes) }
+        reader.finish()
+        return whole
+    }
+
     struct AsyncIterator: AsyncIteratorProtocol {
         private let reader: Reader
         private var base: HTTPDNSClient.Response.Body.AsyncIterator
         private var bytes: Int64 = 0
 
         fileprivate init(_ owner: Owner) {
-            owner.isIterated.store(true, ordering: .relaxed)
             reader = Reader(owner)
             base = owner.base.makeAsyncIterator()
+        }
+
+        /// Asks a long body for chunks of this size, unless its progress is wanted.
+        func gather(_ size: Int, of length: Int64) {
+            if !reader.notesProgress { base.gather(size, of: length) }
         }
 
         mutating func next() async throws -> [UInt8]? { try await next(isolation: #isolation) }

@@ -67,6 +67,8 @@ extension HTTPDNSClient.Redaction {
         let paths: SecretScan
         let shown: SecretScan
         let texts: SecretScan
+        /// The values of header fields that were searched and have no secret. Most messages of a service repeat them.
+        let harmless = Lock<Set<String>>([])
 
         init(
             _ all: Set<String>,
@@ -179,7 +181,9 @@ extension HTTPDNSClient.Redaction {
     /// Returns the fields without secrets: the same table when they have none, which is the usual case.
     package func fields(_ fields: HTTPFields) -> HTTPFields {
         var result = fields
-        for index in fields.indices {
+        var found: [String] = []
+        for index in rules.harmless.withLock({ harmless in fields.indices.filter { !isHarmless(fields[$0], harmless) } }
+        ) {
             let field = fields[index]
             guard mayChange(field) else { continue }
             let value = bytes(of: field)
@@ -187,9 +191,21 @@ extension HTTPDNSClient.Redaction {
             // The type replaces bytes that no value may have; a record with them could not be read again.
             if !isSame || !HTTPField.isValidValue(value) {
                 result[index] = HTTPField(name: field.name, value: value)
+            } else if isOn, field.value.utf8.count <= 100, field.value.utf8.allSatisfy({ $0 < 0x80 }) {
+                // Bytes that are not ASCII may have the same text as others.
+                found.append(field.value)
             }
         }
+        guard !found.isEmpty else { return result }
+        rules.harmless.withLock { harmless in
+            if harmless.count >= 1000 { harmless = [] }
+            harmless.formUnion(found)
+        }
         return result
+    }
+
+    private func isHarmless(_ field: HTTPField, _ harmless: Set<String>) -> Bool {
+        isOn && harmless.contains(field.value) && !isSecret(field) && !Self.isURL(field.name)
     }
 
     private func mayChange(_ field: HTTPField) -> Bool {

@@ -60,7 +60,11 @@ final class RecordKeeper: DetailedObserver {
             settings.includes.matchesHead(of: details.request),
             settings.excludes.map({ !$0.matchesHead(of: details.request) }) ?? true
         else { return }
-        let targets = call.hops.map { HopTarget($0.messages?.url ?? "", details.resolver) }
+        // By index: the variable of a loop would be a copy of a hop.
+        let targets = call.hops.indices.map { index in
+            let text = call.hops[index].messages?.url ?? ""
+            return HopTarget(text, details.resolver, canonical: call.hops[index].rewritten?.canonical(of: text))
+        }
         let isChosen = state.withLock { [maximum = settings.maximumHosts, sampling = settings.sampling] state in
             let number = UInt64(state.counters.calls.calls)
             state.counters.add(call, targets, maximum: maximum)
@@ -88,8 +92,9 @@ struct HopTarget: Sendable {
     /// The pattern of the host's route; `none` without one.
     let route: String
 
-    init(_ text: String, _ resolver: HTTPDNSResolver?) {
-        url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(text)
+    /// - Parameter canonical: The URL in canonical form, if it is known.
+    init(_ text: String, _ resolver: HTTPDNSResolver?, canonical: HTTPDNSRewriter.CanonicalURL? = nil) {
+        url = canonical ?? (try? HTTPDNSRewriter.Canonicalizer.canonicalize(text))
         host = url?.host.description ?? "-"
         guard case .name(let name)? = url?.host, let route = resolver?.route(for: name) else {
             route = "none"

@@ -28,11 +28,18 @@ struct RecordMaker: Sendable {
     ) -> HTTPDNSTrafficMonitor.Record {
         let elapsed = SystemTimeSource().now() - call.start
         let isWithheld = settings.withholdsBodies?.matchesHead(of: details.request) ?? false
+        // By index: the variable of a loop would be a copy of a hop.
+        let hops = call.hops.indices.map { index in
+            hop(call.hops[index], targets[index], of: call, details, isWithheld: isWithheld)
+        }
+        // Mostly the caller's URL is that of the first hop.
+        let text = details.request.url
+        let isFirst = !call.hops.isEmpty && call.hops[0].messages?.url == text
         return Monitor.Record(
             callID: call.callID,
             startTime: clock.now() - elapsed.wholeNanoseconds / 1_000_000,
             method: call.method.rawValue,
-            url: url(of: call, details, targets),
+            url: isFirst ? hops[0].url : redaction.url(HopTarget(text, nil).url, text),
             outcome: call.outcome.description,
             status: call.status?.code,
             failure: call.error.map(failure),
@@ -44,19 +51,8 @@ struct RecordMaker: Sendable {
             isBodyComplete: call.isBodyComplete,
             requestBody: requestBody(details.request, isWithheld: isWithheld),
             responseBody: responseBody(call, details, isWithheld: isWithheld),
-            hops: zip(call.hops, targets).map { sent, target in
-                var hop = hop(sent, target, of: call)
-                hop.requestBody = sent.messages.flatMap { changedBody($0, details.request, isWithheld: isWithheld) }
-                return hop
-            }
+            hops: hops
         )
-    }
-
-    /// Returns the text of the caller's URL: mostly that of the first hop.
-    private func url(of call: HTTPDNSClient.CallRecord, _ details: CallDetails, _ targets: [HopTarget]) -> String {
-        let text = details.request.url
-        let isFirst = call.hops.first?.messages?.url == text
-        return redaction.url(isFirst ? targets.first?.url : HopTarget(text, nil).url, text)
     }
 
     private func failure(_ error: HTTPDNSClientError) -> HTTPDNSTrafficMonitor.Failure {
@@ -70,7 +66,9 @@ struct RecordMaker: Sendable {
     private func hop(
         _ hop: HTTPDNSClient.CallRecord.Hop,
         _ target: HopTarget,
-        of call: HTTPDNSClient.CallRecord
+        of call: HTTPDNSClient.CallRecord,
+        _ details: CallDetails,
+        isWithheld: Bool
     ) -> HTTPDNSTrafficMonitor.Hop {
         let messages = hop.messages
         let response = messages?.response
@@ -84,6 +82,7 @@ struct RecordMaker: Sendable {
             url: redaction.url(target.url, messages?.url ?? hop.url),
             route: target.route,
             requestFields: redaction.fields(messages?.requestFields ?? [:]),
+            requestBody: messages.flatMap { changedBody($0, details.request, isWithheld: isWithheld) },
             isAnsweredInProcess: hop.isAnsweredInProcess,
             cacheSource: hop.cacheSource?.description,
             isMerged: hop.isMerged,

@@ -9,7 +9,7 @@ extension HTTPDNSTrafficMonitor.Record {
     var estimatedBytes: Int {
         let texts = [url.utf8.count, failure?.message.utf8.count ?? 0].reduce(0, +)
         let bodies = (requestBody?.storedBytes ?? 0) + (responseBody?.storedBytes ?? 0)
-        return MemoryLayout<Self>.stride + texts + bodies + hops.reduce(0) { $0 + $1.estimatedBytes }
+        return MemoryLayout<Self>.stride + texts + bodies + hops.indices.reduce(0) { $0 + hops[$1].estimatedBytes }
     }
 }
 
@@ -29,6 +29,6 @@ extension HTTPDNSTrafficMonitor.Hop {
 
     /// Returns the bytes of fields, with what a table of them needs for each.
     private static func bytes(of fields: HTTPFields) -> Int {
-        fields.indices.reduce(0) { $0 + fields[$1].name.rawName.utf8.count * 2 + fields[$1].value.utf8.count + 128 }
+        fields.reduce(0) { $0 + $1.name.rawName.utf8.count * 2 + $1.value.utf8.count + 128 }
     }
 }

@@ -31,7 +31,8 @@ extension HTTPDNSTrafficMonitor {
         ///   - maximum: The most hosts, and the most routes, with sums of their own.
         mutating func add(_ call: HTTPDNSClient.CallRecord, _ targets: [HopTarget], maximum: Int) {
             calls.add(call)
-            for (index, (hop, target)) in zip(call.hops, targets).enumerated() {
+            for (index, target) in targets.enumerated() {
+                let hop = call.hops[index]
                 // A response that the caller got, and that failed later, has failed with its body.
                 let hasFailedBody = call.outcome == .failed && call.status != nil && index == call.hops.count - 1
                 let isFailed = hop.error != nil || hasFailedBody

@@ -175,6 +175,25 @@ struct RedactorTests {
         #expect(Self.redactor.fields([name: sample.text])[name] == sample.expected)
     }
 
+    @Test("A value that is no secret elsewhere is one under the name of a secret")
+    func sameValue() throws {
+        var redaction = HTTPDNSClient.Redaction.standard
+        let (any, key) = (try #require(HTTPField.Name("X-Any")), try #require(HTTPField.Name("X-Api-Key")))
+        for _ in 0..<2 {
+            #expect(redaction.fields([any: "abc/1"])[any] == "abc/1")
+            #expect(redaction.fields([key: "abc/1"])[key] == HTTPDNSClient.Redaction.mark)
+            #expect(redaction.fields([any: "token=x"])[any] == "token=(redacted)")
+        }
+        redaction.isOn = false
+        #expect(redaction.fields([any: "token=y"])[any] == "token=y")
+        redaction.isOn = true
+        #expect(redaction.fields([any: "token=y"])[any] == "token=(redacted)")
+        redaction.names = ["none"]
+        #expect(redaction.fields([any: "token=y"])[any] == "token=y")
+        redaction.names = ["token"]
+        #expect(redaction.fields([any: "token=y"])[any] == "token=(redacted)")
+    }
+
     /// The values are in ISO-8859-1, of which these bytes are no UTF-8.
     @Test("The bytes of a header value outside its secrets stay")
     func fieldBytes() throws {

@@ -65,6 +65,28 @@ struct ObserverTests {
         withExtendedLifetime(log) { #expect(hasRecord && kept == nil) }
     }
 
+    @Test("A body that has arrived whole ends its call once, however it is read", arguments: [true, false])
+    func arrivedWhole(isCollected: Bool) async throws {
+        let server = try RawServer(.readHead, .respond("hello"))
+        let (client, observer) = (try await mappedClient(server.port), Keeping(kinds: nil))
+        client.addObserver(observer)
+        let body = try await client.get("http://one.test/").body
+        while body.summary == nil, !Task.isCancelled { await Task.yield() }
+        if isCollected {
+            #expect(try await body.collect(upTo: .bytes(5)) == Array("hello".utf8))
+        } else {
+            var chunks: [[UInt8]] = []
+            for try await chunk in body { chunks.append(chunk) }
+            #expect(chunks == [Array("hello".utf8)])
+        }
+        #expect(await clientError { try await body.collect(upTo: .bytes(5)) }?.code == .bodyConsumedTwice)
+        #expect(observer.records.all.map(\.outcome) == [.finished])
+        let record = try #require(observer.records.all.first)
+        #expect(record.isBodyComplete && record.bodyBytes == 5 && record.hops.first?.decodedBodyBytes == 5)
+        #expect(await observer.events.text().hasSuffix("response-head body-progress finished"))
+        try await client.shutdown()
+    }
+
     @Test("A stopped observer gets no event and no record of a call in progress")
     func stopped() async throws {
         let (asked, answered) = (Gate(), Gate())
