@@ -109,7 +109,7 @@ struct ForeignStoreTests {
         #expect(try await client.get().source == .hit)
     }
 
-    @Test("A store that does not respond to short calls is left alone after its limit in all")
+    @Test("A store that does not respond to short calls is left alone after a limit in all")
     func shortCalls() async throws {
         let store = TableStore()
         let client = try await client(store, limit: .seconds(600))
