@@ -284,8 +284,10 @@ extension HTTPDNSClient.Response {
             case .bytes(let bytes, let pass, from: nil) where bytes.count <= limit.bytes && pass.take():
                 return (bytes, nil)
             case .changed(let stream, let pass, _):
-                guard let stream = stream as? WatchedBody, !pass.isTaken else { return nil }
-                return stream.takeWhole(upTo: limit, pass)
+                guard let stream = stream as? WatchedBody, pass.take() else { return nil }
+                if let whole = stream.takeWhole(upTo: limit) { return whole }
+                pass.giveBack()
+                return nil
             default: return nil
             }
         }

@@ -23,7 +23,7 @@ struct CallLog: Sendable {
     private var record: HTTPDNSClient.CallRecord
     /// For each of its hops the number of transfers whose connections have made events.
     private var reported: [Int] = []
-    /// The hops that have begun and not ended. Most are sent, and have the record of their sending.
+    /// The hops that have begun and not ended. They get a record when they end unsent: a sending has its own.
     private var openHops: [(number: Int, request: HTTPDNSClient.Request, start: MonotonicTime)] = []
     /// The number of the latest hop.
     private var hop = 0
@@ -396,7 +396,7 @@ struct CallLog: Sendable {
         }
         if record.details == nil { record.removeDetails() }
         // The log lives as long as the response does.
-        defer { (openHops, record.hops, record.details) = ([], [], nil) }
+        defer { (openHops, record.hops, reported, record.details) = ([], [], [], nil) }
         return record
     }
 }

@@ -56,9 +56,8 @@ struct WatchedBody: AsyncSequence, Sendable {
     init(_ base: HTTPDNSClient.Response.Body, _ call: ObservedCall) { owner = Owner(base, call) }
 
     /// Returns a body that has arrived whole and in one piece, with its trailers, and ends the call.
-    func takeWhole(upTo limit: HTTPDNSByteCount, _ pass: SinglePass) -> (bytes: [UInt8], trailers: TransferTrailers?)? {
+    func takeWhole(upTo limit: HTTPDNSByteCount) -> (bytes: [UInt8], trailers: TransferTrailers?)? {
         guard let whole = owner.base.takeWhole(upTo: limit) else { return nil }
-        _ = pass.take()
         let reader = Reader(owner)
         if !whole.bytes.isEmpty { reader.note(Int64(whole.bytes.count), whole.bytes) }
         reader.finish()

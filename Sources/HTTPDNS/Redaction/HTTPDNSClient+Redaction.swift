@@ -67,7 +67,8 @@ extension HTTPDNSClient.Redaction {
         let paths: SecretScan
         let shown: SecretScan
         let texts: SecretScan
-        /// The values of header fields that were searched and have no secret. Most messages of a service repeat them.
+        /// The values of header fields that were searched and have no secret, at most 1,000: most messages of a service repeat
+        /// them. They stay when a monitor has ended.
         let harmless = Lock<Set<String>>([])
 
         init(
@@ -182,8 +183,8 @@ extension HTTPDNSClient.Redaction {
     package func fields(_ fields: HTTPFields) -> HTTPFields {
         var result = fields
         var found: [String] = []
-        for index in rules.harmless.withLock({ harmless in fields.indices.filter { !isHarmless(fields[$0], harmless) } }
-        ) {
+        let searched = rules.harmless.withLock { known in fields.indices.filter { !isKnown(fields[$0], known) } }
+        for index in searched {
             let field = fields[index]
             guard mayChange(field) else { continue }
             let value = bytes(of: field)
@@ -191,21 +192,26 @@ extension HTTPDNSClient.Redaction {
             // The type replaces bytes that no value may have; a record with them could not be read again.
             if !isSame || !HTTPField.isValidValue(value) {
                 result[index] = HTTPField(name: field.name, value: value)
-            } else if isOn, field.value.utf8.count <= 100, field.value.utf8.allSatisfy({ $0 < 0x80 }) {
-                // Bytes that are not ASCII may have the same text as others.
+            } else if mayBeKnown(field) {
                 found.append(field.value)
             }
         }
         guard !found.isEmpty else { return result }
         rules.harmless.withLock { harmless in
-            if harmless.count >= 1000 { harmless = [] }
-            harmless.formUnion(found)
+            if harmless.count + found.count > 1000 { harmless = [] }
+            harmless.formUnion(found.prefix(1000))
         }
         return result
     }
 
-    private func isHarmless(_ field: HTTPField, _ harmless: Set<String>) -> Bool {
-        isOn && harmless.contains(field.value) && !isSecret(field) && !Self.isURL(field.name)
+    /// Returns whether the value of a field was searched before, and has no secret.
+    private func isKnown(_ field: HTTPField, _ harmless: Set<String>) -> Bool {
+        mayBeKnown(field) && harmless.contains(field.value) && !isSecret(field)
+    }
+
+    /// Returns whether a value is short, and likely to come again. Bytes that are not ASCII may have the same text as others.
+    private func mayBeKnown(_ field: HTTPField) -> Bool {
+        isOn && !Self.isURL(field.name) && field.value.utf8.count <= 100 && field.value.utf8.allSatisfy { $0 < 0x80 }
     }
 
     private func mayChange(_ field: HTTPField) -> Bool {

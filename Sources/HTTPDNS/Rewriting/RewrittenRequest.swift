@@ -66,16 +66,16 @@ extension HTTPDNSRewriter {
         /// The URL in the canonical form that is sent. Under a `via` rule with `keep: [host]` it has the name of the
         /// target.
         public var canonicalURL: String { content.sent.description }
-        /// Returns the URL of the request in canonical form; nil when the request had another one.
-        package func canonical(of url: String) -> HTTPDNSRewriter.CanonicalURL? {
-            content.originalText == url ? content.url : nil
-        }
         /// The same URL with the first address and its port instead of the name.
         public var addressURL: String {
             let url = content.sent
             guard let first = addresses.first else { return url.description }
             let port = first.port == url.scheme.defaultPort ? "" : ":\(first.port)"
             return "\(url.scheme.rawValue)://\(first.address.bracketed)\(port)\(url.target)"
+        }
+        /// Returns the URL of the request in canonical form; nil when the request had another one.
+        package func canonical(of url: String) -> HTTPDNSRewriter.CanonicalURL? {
+            content.originalText == url ? content.url : nil
         }
         /// The Host field (`:authority`) as sent.
         public var host: String { content.hostHeader ?? content.url.authority }

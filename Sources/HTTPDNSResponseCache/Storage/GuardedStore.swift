@@ -17,7 +17,7 @@ final class GuardedStore: HTTPDNSResponseStore {
     private struct State: Sendable {
         var logger: Logger?
         var isFailing = false
-        /// The time that calls have waited in vain since the store last responded.
+        /// The limits of the waits in vain since the store last responded, in all.
         var waited = Duration.zero
         /// The moment from which on the store is asked again.
         var pausedUntil: MonotonicTime?

@@ -183,6 +183,11 @@ struct RedactorTests {
             #expect(redaction.fields([any: "abc/1"])[any] == "abc/1")
             #expect(redaction.fields([key: "abc/1"])[key] == HTTPDNSClient.Redaction.mark)
             #expect(redaction.fields([any: "token=x"])[any] == "token=(redacted)")
+            #expect(redaction.fields([any: "abc/1#x"])[any] == "abc/1#x")
+            #expect(redaction.fields([.location: "abc/1#x"])[.location] == "abc/1")
+            var unlisted = HTTPField(name: any, value: "abc/1")
+            unlisted.indexingStrategy = .disallow
+            #expect(redaction.fields(HTTPFields([unlisted]))[any] == HTTPDNSClient.Redaction.mark)
         }
         redaction.isOn = false
         #expect(redaction.fields([any: "token=y"])[any] == "token=y")

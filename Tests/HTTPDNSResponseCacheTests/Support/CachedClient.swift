@@ -110,7 +110,7 @@ struct CachedClient {
         var settings = HTTPDNSClient.ResponseCache.Settings()
         change(&settings)
         var times = FolderAccess.Times()
-        // A machine that is busy is no folder that hangs.
+        // A machine that is busy is no folder or store that hangs.
         (times.limit, times.bodyPart, times.opening) = (limit, .seconds(600), .seconds(600))
         if let folder {
             let pool = threads?.pool() ?? FolderAccess.makePool()

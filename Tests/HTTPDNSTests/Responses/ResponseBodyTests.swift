@@ -38,6 +38,24 @@ struct ResponseBodyTests {
         try await client.shutdown()
     }
 
+    @Test("A long body of an observed call is collected as others, and counted", arguments: [false, true])
+    func collectedAndObserved(isCut: Bool) async throws {
+        let bytes = (0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 / 251) }
+        let sent = isCut ? Array(bytes.prefix(1 << 20)) : bytes
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n"),
+            .send(sent)
+        )
+        let (client, records) = (try await mappedClient(server.port), Journal<HTTPDNSClient.CallRecord>())
+        client.recordCalls { records.write($0) }
+        let body = try? await client.get("http://one.test/").body.collect(upTo: .mebibytes(16))
+        #expect(body.map { $0 == bytes && $0.capacity < bytes.count + 64 * 1024 } ?? isCut)
+        let record = try #require(records.all.first)
+        #expect(record.bodyBytes == sent.count && record.isBodyComplete == !isCut && records.all.count == 1)
+        try await client.shutdown()
+    }
+
     @Test("The collect function stops at its limit", arguments: [[[1, 2, 3, 4]], [[1, 2], [3, 4]]] as [[[UInt8]]])
     func limit(chunks: [[UInt8]]) async throws {
         let body = try await body(chunks)
