@@ -23,7 +23,6 @@ final class ObservedCall: Sendable {
     let notesProgress: Bool
     /// The spans of the call; nil without a tracer.
     let trace: (any CallTrace)?
-    private let isTraced: Bool
 
     init(
         _ log: consuming CallLog,
@@ -33,7 +32,6 @@ final class ObservedCall: Sendable {
         trace: (any CallTrace)? = nil
     ) {
         self.trace = trace
-        isTraced = trace != nil
         self.keepsDetails = keepsDetails
         notesBodies = !feeds.isEmpty || !observations.isEmpty
         notesProgress = feeds.contains { $0.kinds?.contains(.bodyProgress) ?? true }
@@ -66,10 +64,10 @@ final class ObservedCall: Sendable {
     /// Notes a fact. After the end of the call it is ignored.
     func note(_ fact: CallFact) {
         let record = change { log, now in log.note(fact, at: now) }
-        if isTraced {
+        if let trace {
             // A call ends once.
             if record == nil, case .ended = fact { return }
-            trace?.note(fact)
+            trace.note(fact)
         }
         guard let record else { return }
         var reached: [ObjectIdentifier] = []

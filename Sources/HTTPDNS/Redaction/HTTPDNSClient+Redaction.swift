@@ -67,9 +67,11 @@ extension HTTPDNSClient.Redaction {
         let paths: SecretScan
         let shown: SecretScan
         let texts: SecretScan
-        /// The values of header fields that were searched and have no secret, at most 1,000: most messages of a service repeat
-        /// them. They stay when a monitor has ended.
+        /// The values of header fields that were searched and have no secret: most messages of a service repeat them. They
+        /// stay when a monitor has ended.
         let harmless = Lock<Set<String>>([])
+        /// About 100 KB: a value has at most 100 bytes.
+        static let maximumHarmless = 1000
 
         init(
             _ all: Set<String>,
@@ -192,26 +194,27 @@ extension HTTPDNSClient.Redaction {
             // The type replaces bytes that no value may have; a record with them could not be read again.
             if !isSame || !HTTPField.isValidValue(value) {
                 result[index] = HTTPField(name: field.name, value: value)
-            } else if mayBeKnown(field) {
+            } else if mayBeKnown(field.name, field.value) {
                 found.append(field.value)
             }
         }
         guard !found.isEmpty else { return result }
         rules.harmless.withLock { harmless in
-            if harmless.count + found.count > 1000 { harmless = [] }
-            harmless.formUnion(found.prefix(1000))
+            if harmless.count + found.count > Rules.maximumHarmless { harmless = [] }
+            harmless.formUnion(found.prefix(Rules.maximumHarmless))
         }
         return result
     }
 
     /// Returns whether the value of a field was searched before, and has no secret.
     private func isKnown(_ field: HTTPField, _ harmless: Set<String>) -> Bool {
-        mayBeKnown(field) && harmless.contains(field.value) && !isSecret(field)
+        let value = field.value
+        return mayBeKnown(field.name, value) && harmless.contains(value) && !isSecret(field)
     }
 
     /// Returns whether a value is short, and likely to come again. Bytes that are not ASCII may have the same text as others.
-    private func mayBeKnown(_ field: HTTPField) -> Bool {
-        isOn && !Self.isURL(field.name) && field.value.utf8.count <= 100 && field.value.utf8.allSatisfy { $0 < 0x80 }
+    private func mayBeKnown(_ name: HTTPField.Name, _ value: String) -> Bool {
+        isOn && !Self.isURL(name) && value.utf8.count <= 100 && value.utf8.allSatisfy { $0 < 0x80 }
     }
 
     private func mayChange(_ field: HTTPField) -> Bool {

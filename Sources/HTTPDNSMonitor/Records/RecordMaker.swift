@@ -28,7 +28,6 @@ struct RecordMaker: Sendable {
     ) -> HTTPDNSTrafficMonitor.Record {
         let elapsed = SystemTimeSource().now() - call.start
         let isWithheld = settings.withholdsBodies?.matchesHead(of: details.request) ?? false
-        // By index: the variable of a loop would be a copy of a hop.
         let hops = call.hops.indices.map { index in
             hop(call.hops[index], targets[index], of: call, details, isWithheld: isWithheld)
         }

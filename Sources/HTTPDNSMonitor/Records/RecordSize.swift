@@ -9,7 +9,7 @@ extension HTTPDNSTrafficMonitor.Record {
     var estimatedBytes: Int {
         let texts = [url.utf8.count, failure?.message.utf8.count ?? 0].reduce(0, +)
         let bodies = (requestBody?.storedBytes ?? 0) + (responseBody?.storedBytes ?? 0)
-        return MemoryLayout<Self>.stride + texts + bodies + hops.indices.reduce(0) { $0 + hops[$1].estimatedBytes }
+        return MemoryLayout<Self>.stride + texts + bodies + hops.reduce(0) { $0 + $1.estimatedBytes }
     }
 }
 
