@@ -15,24 +15,27 @@ is_alive() {
 
 tcp_answers() { (exec 4<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
-# A port that no socket of this machine uses, below the ephemeral range (32768-60999), where client sockets sit. The
-# wanted one is taken unless someone listens on it: connections of an earlier run that are still winding down do no harm.
-free_port() { # [WANTED]
-    local port hexadecimal
-    if [ -n "${1:-}" ]; then
-        printf -v hexadecimal ':%04X' "$1"
-        # Not through a pipe: under pipefail a match that ends `grep -q` early would fail the pipe.
-        if ! grep -qs "$hexadecimal [0-9A-F:]* 0A " /proc/net/tcp /proc/net/tcp6; then
-            echo "$1"
-            return
-        fi
-    fi
-    while true; do
-        port=$((16000 + (RANDOM * 32768 + RANDOM) % 16000))
-        printf -v hexadecimal '%04X' "$port"
-        grep -qs ":$hexadecimal " /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 || break
-    done
-    echo "$port"
+# Reserves ports until this script ends, below the ephemeral range (32768-60999), where client sockets sit: nobody who reserves
+# can get them, while servers can listen (SO_REUSEADDR). The wanted one is among them unless someone listens on it.
+reserve_ports() { # COUNT [WANTED]     sets the array `ports`
+    coproc RESERVATION { exec perl -MSocket -e '
+        my ($count, $wanted) = @ARGV;
+        my (@sockets, @ports);
+        $| = 1;
+        while (@ports < $count) {
+            my $port = $wanted || 16000 + int rand 16000;
+            socket my $socket, PF_INET, SOCK_STREAM, 0 or die;
+            # Connections of an earlier run at the wanted port that are still winding down do no harm.
+            setsockopt $socket, SOL_SOCKET, SO_REUSEADDR, 1 if $wanted;
+            $wanted = 0;
+            bind $socket, sockaddr_in($port, INADDR_ANY) or next;
+            setsockopt $socket, SOL_SOCKET, SO_REUSEADDR, 1;
+            push @sockets, $socket;
+            push @ports, $port;
+        }
+        print "@ports\n";
+        <STDIN>' "$@"; }
+    read -ra ports <&"${RESERVATION[0]}"
 }
 
 # start_server NAME "READY TEST" COMMAND...     waits until the test passes; on failure shows the end of the log

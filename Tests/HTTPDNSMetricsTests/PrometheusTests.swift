@@ -43,7 +43,7 @@ struct PrometheusTests {
     func scrape() async throws {
         let rig = try await ServerRig.shared()
         let traffic = try await Traffic(rig)
-        let port = try ServerRig.freePort()
+        let port = try ServerRig.reservePort()
         let exporting = Task {
             try await serveMetrics(of: traffic.client, port: Int(port), interval: .milliseconds(100))
         }

@@ -79,6 +79,30 @@ struct RawServerTests {
         #expect(error?.description.contains("abc") == true)
     }
 
+    @Test("A port that code or a script reserved is left to a server alone")
+    func reserved() async throws {
+        let port = try ServerRig.reservePort()
+        let scripts = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Scripts/servers")
+        let tries = """
+            . '\(scripts.path)/processes.sh'
+            take() { perl -MSocket -e '
+                socket S, PF_INET, SOCK_STREAM, 0;
+                setsockopt S, SOL_SOCKET, SO_REUSEADDR, 0 + $ARGV[1];
+                print 0 + (bind(S, sockaddr_in($ARGV[0], INADDR_LOOPBACK)) && listen S, 1)' "$1" $2; }
+            take \(port) 0; reserve_ports 2 \(port); take ${ports[1]} 0; take ${ports[1]} 1
+            """
+        // The script takes a wanted port that nobody listens on.
+        #expect(
+            try await Command("bash", ["-c", tries + "; [ $ports = \(port) ] && echo kept"]).run().output == "001kept\n"
+        )
+        let server = try RawServer(port: port, .sendText("hello"))
+        #expect(try await talk(server, "cat <&3").output == "hello")
+        #expect(
+            try await Command("bash", ["-c", tries + "; [ $ports = \(port) ] || echo other"]).run().output
+                == "001other\n"
+        )
+    }
+
     @Test("A server that refuses connections keeps its port")
     func refusing() async throws {
         let server = try RawServer(.hang)

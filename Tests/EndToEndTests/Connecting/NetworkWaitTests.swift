@@ -14,13 +14,11 @@ struct NetworkWaitTests {
         return configuration
     }
 
-    /// A port of 127.0.0.9 that refuses connections.
-    private func freePort() async throws -> UInt16 {
+    /// Refuses connections at a port of 127.0.0.9, which it keeps.
+    private func refusing() async throws -> RawServer {
         let server = try RawServer(address: "127.0.0.9")
-        let port = server.port
         try await server.refuse()
-        server.stop()
-        return port
+        return server
     }
 
     private func request(_ port: UInt16, wait: Duration, method: HTTPRequest.Method = .get) -> HTTPDNSClient.Request {
@@ -35,10 +33,10 @@ struct NetworkWaitTests {
     /// The server starts after the second failed try.
     @Test("A request waits for a server that starts late", arguments: [HTTPRequest.Method.get, .post])
     func late(method: HTTPRequest.Method) async throws {
-        let port = try await freePort()
+        let refusing = try await refusing()
         let failed = Gate()
         let tries = Lock(0)
-        var request = request(port, wait: .seconds(60), method: method)
+        var request = request(refusing.port, wait: .seconds(60), method: method)
         request.observer = { event in
             if event.kind == .failed { failed.open() }
             guard event.kind == .retry else { return }
@@ -53,7 +51,7 @@ struct NetworkWaitTests {
         try await withClient(settings()) { client in
             async let response = client.execute(sent)
             await failed.passage()
-            let server = try RawServer(address: "127.0.0.9", port: port, .serve("ok"))
+            let server = try RawServer(address: "127.0.0.9", port: refusing.port, .serve("ok"))
             let status = try await response.status
             #expect(status == .ok)
             #expect(server.connections.count >= 1 && server.count(of: "\(method.rawValue) / HTTP/1.1") == 1)
@@ -62,17 +60,17 @@ struct NetworkWaitTests {
 
     @Test("Without a wait, a request to a missing server is tried once")
     func without() async throws {
-        let port = try await freePort()
+        let refusing = try await refusing()
         try await withClient(settings()) { client in
-            let error = try await refusal { _ = try await client.execute(request(port, wait: .zero)) }
+            let error = try await refusal { _ = try await client.execute(request(refusing.port, wait: .zero)) }
             #expect(error.code == .connectFailed && error.retries == 0 && error.attempts.count == 1)
         }
     }
 
     @Test("The wait ends with its time, and with the call's deadline", arguments: [false, true])
     func bounded(byDeadline: Bool) async throws {
-        let port = try await freePort()
-        var request = request(port, wait: byDeadline ? .seconds(600) : .seconds(2))
+        let refusing = try await refusing()
+        var request = request(refusing.port, wait: byDeadline ? .seconds(600) : .seconds(2))
         if byDeadline { request.changeOptions { $0.timeouts.total = .seconds(2) } }
         let sent = request
         try await withClient(settings()) { client in
@@ -84,6 +82,7 @@ struct NetworkWaitTests {
             #expect(error.code == .connectFailed || byDeadline && error.code == .timedOut)
             #expect(elapsed < .seconds(20) && (byDeadline || elapsed >= .seconds(2)), "\(elapsed)")
         }
+        withExtendedLifetime(refusing) {}
     }
 
     @Test("A request that may have been sent does not wait for the network")

@@ -257,13 +257,12 @@ struct SelectionTests {
             probing.interval = .seconds(1)
             configuration.activeProbing = probing
         }
-        let (first, port) = (three.request.endpoints[0], three.servers[0].port)
+        let first = three.request.endpoints[0]
         // Refused first: a request must not meet the end of a connection that was let in.
         try await three.servers[0].refuse()
-        three.servers[0].stop()
         #expect(try await three.fetch(1) != [first])
         #expect(three.transport.endpointRecords.first { $0.endpoint == first }?.state == .cooling)
-        let back = try await listening(port)
+        let back = try RawServer(address: "127.0.0.2", port: three.servers[0].port, .serve("ok"))
         // The others are connected to as well.
         try await back.awaitConnections { $0.contains { $0.isClosedByClient && $0.received.isEmpty } }
         // What the probe showed is written down in the loop's turn after the server saw it.
@@ -272,19 +271,5 @@ struct SelectionTests {
         }
         #expect(try await three.fetch(1) == [first])
         await three.transport.shutdown()
-    }
-
-    /// The server that was stopped closes its socket in its own time.
-    private func listening(_ port: UInt16) async throws -> RawServer {
-        while true {
-            if let server = try? RawServer(
-                address: "127.0.0.2",
-                port: port,
-                .serve("ok")
-            ) {
-                return server
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
     }
 }

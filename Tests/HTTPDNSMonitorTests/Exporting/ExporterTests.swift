@@ -31,7 +31,6 @@ struct ExporterTests {
     func outage() async throws {
         let server = try RawServer(.serve("hello"))
         let gone = try RawServer(.hang)
-        let port = gone.port
         try await gone.refuse()
         let clock = HTTPDNSManualClock()
         var limits = Exporter.Limits()
@@ -40,7 +39,7 @@ struct ExporterTests {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [
             try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"]),
-            try HTTPDNSMapping.Key("collector.test"): .addresses(["127.0.0.1:\(port)"]),
+            try HTTPDNSMapping.Key("collector.test"): .addresses(["127.0.0.1:\(gone.port)"]),
         ]
         let client = try await HTTPDNSClient(configuration: configuration)
         let collector = try Exporter.Collector("http://collector.test/traffic", client, [.authorization: "Bearer x"])
@@ -60,7 +59,7 @@ struct ExporterTests {
         await clock.sleepers(atLeast: 1)
         #expect((4...6).contains(exporter.counters.failures), "1 + 2 + 4 + 8 + 16 s: \(exporter.counters)")
         #expect(exporter.counters.exported == 0 && exporter.waitingCount == 60)
-        let up = try RawServer(port: port, .serve("", status: "204 No Content"))
+        let up = try RawServer(port: gone.port, .serve("", status: "204 No Content"))
         clock.advance(by: .seconds(60))
         // What is left waits for its interval.
         await exporter.flush()

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import Glibc
+internal import HTTPDNSPrimitives
 
 /// A server process that ends with its last reference, and with this process however that ends: a shell between them reads from
 /// a pipe that closes then.
@@ -24,6 +25,8 @@ final class GuardedProcess: Sendable {
         rm -rf "$folder"
         """
 
+    private static let reservations = Lock<[FileDescriptor]>([])
+
     /// Creates a folder that other users may read, for servers that do not stay root.
     static func newFolder() throws -> String {
         var name = Array("/tmp/httpdns-server.XXXXXX".utf8CString)
@@ -33,12 +36,15 @@ final class GuardedProcess: Sendable {
         return folder
     }
 
-    /// Returns a port on 127.0.0.1 that is free now. It is below the system's range of ephemeral ports (32768 to 60999), so
-    /// that only another call of this function may take it before the program does.
-    static func freePort() throws -> UInt16 {
+    /// Reserves a port for a server on 127.0.0.1, until this process ends: no other reservation has it meanwhile, of this process
+    /// or of `Scripts/servers/processes.sh`. It is below the system's range of ephemeral ports (32768 to 60999), where clients'
+    /// sockets are.
+    static func reservePort() throws -> UInt16 {
         for _ in 0..<100 {
             let port = UInt16.random(in: 16_000..<32_000)
-            if (try? SocketAddress("127.0.0.1", port).listeningSocket(backlog: 1)) != nil { return port }
+            guard let socket = try? SocketAddress("127.0.0.1", port).reservation() else { continue }
+            reservations.withLock { $0.append(socket) }
+            return port
         }
         throw RigError("no free port between 16000 and 32000")
     }

@@ -14,7 +14,7 @@ public final class HAProxyServer: Sendable {
     /// - Throws: ``RigError`` with its output, when it does not start.
     public init(settings: [String]) async throws {
         let folder = try GuardedProcess.newFolder()
-        port = try GuardedProcess.freePort()
+        port = try GuardedProcess.reservePort()
         let lines =
             [
                 "global", "maxconn 2000", "defaults", "mode http", "timeout connect 2s", "timeout client 60s",

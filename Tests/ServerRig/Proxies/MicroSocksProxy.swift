@@ -15,7 +15,7 @@ public final class MicroSocksProxy: Sendable {
     ///   - hosts: The names that it knows, and their addresses.
     /// - Throws: ``RigError`` with its output, when it does not start.
     public init(login: SquidProxy.Login? = nil, hosts: [String: String] = [:]) async throws {
-        port = try GuardedProcess.freePort()
+        port = try GuardedProcess.reservePort()
         var arguments = ["-i", "127.0.0.1", "-p", "\(port)"]
         if let login { arguments += ["-u", login.user, "-P", login.password] }
         process = try await GuardedProcess(

@@ -33,7 +33,7 @@ public final class SquidProxy: Sendable {
     /// - Throws: ``RigError`` with its output, when it does not start.
     public init(hosts: [String: String] = [:], login: Login? = nil, rules: [String] = []) async throws {
         let folder = try GuardedProcess.newFolder()
-        port = try GuardedProcess.freePort()
+        port = try GuardedProcess.reservePort()
         func write(_ name: String, _ text: String) throws {
             try FileDescriptor.write(text, to: "\(folder)/\(name)")
         }

@@ -68,10 +68,27 @@ struct SocketAddress {
 
     private func boundSocket() throws -> FileDescriptor {
         let socket = try newSocket()
+        allowOthers(at: socket)
+        try bind(socket)
+        return socket
+    }
+
+    /// Returns a socket that is bound, which fails where another one is. Afterwards it leaves the port to sockets that listen
+    /// with SO_REUSEADDR (socket(7)), as servers do.
+    func reservation() throws -> FileDescriptor {
+        let socket = try newSocket()
+        try bind(socket)
+        allowOthers(at: socket)
+        return socket
+    }
+
+    private func bind(_ socket: FileDescriptor) throws {
+        try checked("bind \(text)", withPointer { Glibc.bind(socket.number, $0, length) })
+    }
+
+    private func allowOthers(at socket: FileDescriptor) {
         var one: Int32 = 1
         setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout.size(ofValue: one)))
-        try checked("bind \(text)", withPointer { bind(socket.number, $0, length) })
-        return socket
     }
 
     private func listening(_ socket: FileDescriptor, _ backlog: Int32) throws -> FileDescriptor {

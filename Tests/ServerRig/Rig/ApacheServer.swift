@@ -25,7 +25,7 @@ public final class ApacheServer: Sendable {
     /// - Throws: ``RigError`` with its output, when it does not start.
     public init(user: String, password: String, port: UInt16 = 0, nonceLifetime: Int = 300) async throws {
         let folder = try GuardedProcess.newFolder()
-        self.port = port == 0 ? try GuardedProcess.freePort() : port
+        self.port = port == 0 ? try GuardedProcess.reservePort() : port
         let realm = ApacheServer.realm
         let digest = try await ApacheServer.openSSL(["md5"], input: "\(user):\(realm):\(password)", in: folder)
         let hash = try await Command("openssl", ["passwd", "-apr1", password]).run().output

@@ -24,7 +24,7 @@ public final class HTTPBinServer: Sendable {
     /// Starts the server.
     /// - Throws: ``RigError`` with its output, when it does not start.
     public init() async throws {
-        port = try GuardedProcess.freePort()
+        port = try GuardedProcess.reservePort()
         process = try await GuardedProcess(
             HTTPBinServer.interpreter,
             ["-c", HTTPBinServer.program, "\(port)"],

@@ -13,7 +13,7 @@ public final class NginxForwarder: Sendable {
     /// - Throws: ``RigError`` with its log, when it does not start.
     public init(to target: UInt16) async throws {
         let folder = try GuardedProcess.newFolder()
-        port = try GuardedProcess.freePort()
+        port = try GuardedProcess.reservePort()
         let configuration = """
             \(getuid() == 0 ? "user root;" : "")
             daemon off;

@@ -52,7 +52,7 @@ public final class NginxOrigin: Sendable {
         tlsDirectives: String = ""
     ) async throws {
         let folder = try GuardedProcess.newFolder()
-        port = try GuardedProcess.freePort()
+        port = try GuardedProcess.reservePort()
         let tls = rig.map {
             """
             ssl_certificate \($0.certificateFile("good.pem"));

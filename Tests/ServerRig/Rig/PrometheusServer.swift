@@ -15,7 +15,7 @@ public final class PrometheusServer: Sendable {
     /// - Throws: ``RigError`` with its output, when it does not start.
     public init(scraping port: UInt16, job: String, rules: String) async throws {
         let folder = try GuardedProcess.newFolder()
-        self.port = try GuardedProcess.freePort()
+        self.port = try GuardedProcess.reservePort()
         let settings = """
             global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
             rule_files: [ "\(rules)" ]
@@ -37,6 +37,6 @@ public final class PrometheusServer: Sendable {
 }
 
 extension ServerRig {
-    /// Returns a port on 127.0.0.1 that is free now, for a server that a test starts itself.
-    public static func freePort() throws -> UInt16 { try GuardedProcess.freePort() }
+    /// Reserves a port on 127.0.0.1 for a server that a test starts itself, until this process ends.
+    public static func reservePort() throws -> UInt16 { try GuardedProcess.reservePort() }
 }

@@ -33,7 +33,7 @@ public final class TLSRelay: Sendable {
             throw RigError("no connection to port \(server)")
         }
         // In quiet mode it does not report the port that the system chose.
-        let port = try GuardedProcess.freePort()
+        let port = try GuardedProcess.reservePort()
         self.port = port
         let error = try FileDescriptor.unnamedFile()
         let child = try ChildProcess(
