@@ -33,15 +33,15 @@ struct CallState {
     private(set) var request: HTTPDNSClient.Request
     var context: HTTPDNSClient.InterceptionContext
     /// The last response, while the call goes on.
-    private(set) var response: HTTPDNSClient.Response?
+    @Rare private(set) var response: HTTPDNSClient.Response?
     /// The pause before the next retry.
     private var wait = Duration.zero
     private var afterDrain = Action.send
     private var tries = Tries()
-    private var login: Login?
-    private var redirects: RedirectRun?
+    @Rare private var login: Login?
+    @Rare private var redirects: RedirectRun?
     /// The target of the redirect of ``response``.
-    private var redirected: RedirectedRequest?
+    @Rare private var redirected: RedirectedRequest?
     /// Whether a challenge or a redirect was the response to an earlier request, whatever happens to the last one.
     private var hasResponse = false
 
@@ -56,10 +56,30 @@ struct CallState {
         try beginHop(pipeline)
     }
 
+    /// A part that few calls have. It stands outside of the state, which each call moves from step to step.
+    @propertyWrapper
+    struct Rare<Value> {
+        private indirect enum Content {
+            case value(Value)
+        }
+
+        private var content: Content?
+
+        /// Whether there is none, which is known without a copy.
+        var isAbsent: Bool { content == nil }
+        var wrappedValue: Value? {
+            get {
+                guard case .value(let value) = content else { return nil }
+                return value
+            }
+            set { content = newValue.map(Content.value) }
+        }
+    }
+
     /// The tries of one request.
     private struct Tries {
         var trail = RetryTrail()
-        var run: RetryRun?
+        @Rare var run: RetryRun?
         /// The time of the first failure.
         var begin: MonotonicTime?
         /// Whether a retry was taken out of the budget and is not sent yet.
@@ -82,7 +102,7 @@ struct CallState {
 
     /// Begins a hop: that of the call, or that of a redirect.
     private mutating func beginHop(_ pipeline: Pipeline) throws(HTTPDNSClientError) {
-        (next, tries, login) = (.send, Tries(), nil)
+        (next, tries, _login) = (.send, Tries(), Rare())
         context.authorization = nil
         guard pipeline.mayAuthenticate(request),
             let (credential, target) = try pipeline.authentication.credential(
@@ -97,7 +117,7 @@ struct CallState {
 
     /// Whether a response is that of the call, which nearly all are: it is known without reading a policy.
     func ends(with response: borrowing HTTPDNSClient.Response) -> Bool {
-        response.statusCode < 300 && login == nil && redirects == nil && tries.trail.isEmpty
+        response.statusCode < 300 && _login.isAbsent && _redirects.isAbsent && tries.trail.isEmpty
     }
 
     /// Takes the result of a request.
@@ -241,7 +261,8 @@ struct CallState {
 
     /// Waits for the field of the credential.
     mutating func authorize() async throws {
-        context.authorization = try await login?.run.authorization(until: context.call.firstDeadline)
+        let deadline = context.call.firstDeadline
+        context.authorization = try await login?.run.authorization(until: deadline)
         next = .send
     }
 
@@ -295,8 +316,9 @@ struct CallState {
     /// Whether a response leads to another hop.
     private mutating func isRedirected(_ response: HTTPDNSClient.Response, _ pipeline: Pipeline) throws -> Bool {
         let status = RedirectStatus(response.status)
-        if redirects != nil {
-            try redirects?.note(response, to: request, context)
+        if var redirects {
+            try redirects.note(response, to: request, context)
+            self.redirects = redirects
         } else {
             guard status != nil, response.headerFields.contains(.location) else { return false }
             let policy = context.options(of: request).shared.redirects

@@ -144,7 +144,7 @@ extension Pipeline {
     }
 
     /// Sends a hop. When the settings change before it is sent, it is prepared again; its interceptors do not run again.
-    private func sendPrepared(
+    func sendPrepared(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
@@ -203,6 +203,8 @@ extension Pipeline {
     }
 
     /// Sends a hop whose settings were replaced before it was sent.
+    // Not inlined, as other rare steps: what they use would be a part of the memory of each hop.
+    @inline(never)
     private func sendPreparedAgain(
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
@@ -251,6 +253,7 @@ extension Pipeline {
     }
 
     /// Returns the hop with the addresses of the system resolver, without those that were tried.
+    @inline(never)
     private func bySystem(
         _ hop: InnerHop,
         for request: HTTPDNSClient.Request,

@@ -59,6 +59,8 @@ extension Pipeline {
     }
 
     /// Makes a call that others see: observers, interceptors or hooks.
+    // Not inlined: what a call without them does not use would be a part of its memory too.
+    @inline(never)
     private func framedCall(
         _ request: HTTPDNSClient.Request,
         _ options: HTTPDNSClient.Request.SharedOptions,

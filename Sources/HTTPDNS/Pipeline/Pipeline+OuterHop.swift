@@ -53,6 +53,8 @@ extension Pipeline {
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
         guard let responseCache, SharedReads.isAllowed, let hop = CacheableHop(request, context, self) else {
+            // Without a frame there is neither an interceptor nor an observer.
+            guard context.frame != nil else { return try await sendPrepared(request, context) }
             return try await intercept(0, request, context)
         }
         return try hop.decoded(try await responseCache.respond(to: hop), of: responseCache)

@@ -69,29 +69,28 @@ extension Pipeline {
         }
         defer { fixed.lateEndpoints?.cancel() }
         let hop = HopRecord(rewritten: fixed.rewritten, time: context.call)
-        let answer: HopAnswer?
         // The transfer has a limit of its own for the head after a body.
         if !request.body.isEmpty { context.frame?.limitUntilEnd(of: context.call) }
         do {
+            // The request is made in place: a request in a variable would be copied, with all its references counted.
             if case .direct = fixed.egressChoice {
                 let body = request.body.isEmpty ? RequestBodySource.none : try await opened(request, context, hop)
-                // The request is made in place: a request in a variable would be copied, with all its references
-                // counted.
-                answer = try await sender.send(
-                    transferRequest(request, fixed, through: egress.directPath, context, body),
-                    unless: { isStale(context) }
-                )
-            } else {
-                answer = try await sendThroughEgress(request, fixed, context, hop)
+                guard
+                    let answer = try await sender.send(
+                        transferRequest(request, fixed, through: egress.directPath, context, body),
+                        unless: { isStale(context) }
+                    )
+                else { return nil }
+                return response(to: request, answer, fixed, hop, context, usedSystemFallback: usesSystemPath)
             }
+            guard let answer = try await sendThroughEgress(request, fixed, context, hop) else { return nil }
+            return response(to: request, answer, fixed, hop, context, usedSystemFallback: usesSystemPath)
         } catch {
             limitUntilNextHead(after: request, context)
             guard let failure = error as? TransferFailure else { throw error }
             if failure.requestMayHaveBeenSent { context.noteSent() }
             throw HTTPDNSClientError(failure, on: hop)
         }
-        guard let answer else { return nil }
-        return response(to: request, answer, fixed, hop, context, usedSystemFallback: usesSystemPath)
     }
 
     /// Begins the time of what follows a hop without a response.

@@ -158,9 +158,18 @@ package final class TrustedTransport: Sendable {
     // MARK: files
 
     /// Checks the files as far as a request must wait for it.
+    // Inlined, because a call of an async function costs more than the check that nearly all requests end with.
+    @inline(__always)
     private func look(before limits: TransferLimits) async throws {
         let now = clock.coarseNow()
-        switch state.withLock({ $0.rotation.step(at: now) }) {
+        let step = state.withLock { $0.rotation.step(at: now) }
+        if case .use = step { return }
+        try await take(step, at: now, before: limits)
+    }
+
+    @inline(never)
+    private func take(_ step: TrustRotation.Step, at now: MonotonicTime, before limits: TransferLimits) async throws {
+        switch step {
         case .use: return
         case .begin: beginLook()
         case .report: reportHang()

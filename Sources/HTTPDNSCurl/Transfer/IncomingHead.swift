@@ -57,10 +57,13 @@ struct IncomingHead {
             status = IncomingHead.status(in: line)
         }
         if letter == UInt8(ascii: "e"), line.value(of: "content-encoding:") != nil { declaresCoding = true }
-        try takeTransferCodings(line)
-        if line[0] | 0x20 == UInt8(ascii: "k") {
+        switch line[0] | 0x20 {
+        case UInt8(ascii: "t"): try takeTransferCodings(line)
+        case UInt8(ascii: "k"):
             keepAlive.read(line)
             countsKeepAlive = countsKeepAlive || keepAlive.isAnnounced
+        default:
+            if line.isContinuation, continuesTransferCoding, !isInterim { throw IncomingHead.otherTransferCoding }
         }
         bytes.append(contentsOf: line)
     }
@@ -180,20 +183,22 @@ struct IncomingHead {
         )
     }
 
-    /// Notes the codings of a `Transfer-Encoding`. A line that may continue one is refused: libcurl reads each line alone.
+    /// Notes the codings of a `Transfer-Encoding`. A line that may continue one is refused as well: libcurl reads each line alone.
     ///
     /// libcurl quirk: Transfer codings pass undecoded (7.88.1; refused by 8.14.1). Without content decoding libcurl
     /// delivers `Transfer-Encoding: gzip, chunked` compressed. The client refuses such a head.
     /// Tests: TransportConnectionTests.
     private mutating func takeTransferCodings(_ line: UnsafeRawBufferPointer) throws(TransferFailure) {
-        let coding = line[0] | 0x20 == UInt8(ascii: "t") ? line.transferCoding : nil
-        if coding == .chunked { isChunked = true }
-        if coding == .other || continuesTransferCoding(line), !isInterim { throw IncomingHead.otherTransferCoding }
+        switch line.transferCoding {
+        case .chunked: isChunked = true
+        case .other: if !isInterim { throw IncomingHead.otherTransferCoding }
+        case .identity, nil: break
+        }
     }
 
-    /// Whether a line continues a `Transfer-Encoding` (RFC 9112 section 5.2): its first line may name `chunked` alone.
-    private func continuesTransferCoding(_ line: UnsafeRawBufferPointer) -> Bool {
-        guard line.isContinuation else { return false }
+    /// Whether the next line, if it is a continuation, is one of a `Transfer-Encoding` (RFC 9112 section 5.2): its first line may
+    /// name `chunked` alone.
+    private var continuesTransferCoding: Bool {
         let before = bytes.dropLast(2)
         let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         return bytes[start...].withUnsafeBytes { $0.value(of: "transfer-encoding:") != nil }
