@@ -191,10 +191,12 @@ SIMULATE = $(strip $(if $(SEED),--seed $(SEED)) $(if $(CALLS),--calls $(CALLS)) 
 SIMULATOR = $(NESTED_BUILD)/release/httpdns-simulate
 
 .PHONY: simulate
-simulate: build-dependencies ## Play worlds of hostile servers with the real client in virtual time (SEED, CALLS, FIRST, WORLDS, FOR seconds, TRACE=1, FAULTS=1)
+simulate: build-dependencies ## Play worlds of hostile servers with the real client in virtual time (SEED, CALLS, FIRST, WORLDS, FOR seconds, TRACE=1, FAULTS=1, COVERAGE=1)
 	$(call step,simulation)
 ifdef FAULTS
 	@Scripts/find-faults
+else ifdef COVERAGE
+	@Scripts/simulation-coverage
 else
 	$(BARE) --product httpdns-simulate
 ifneq ($(SIMULATE),)

@@ -127,6 +127,27 @@ struct SentBodyTests {
         }
     }
 
+    /// The task that reads the stream waits for its end, and may not have run since the bytes were taken.
+    @Test("The progress of a streamed body is complete once its response is there")
+    func toldAtHead() async throws {
+        let rig = try await ServerRig.shared()
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let server = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .read(5), .sendText(answer)]))
+        try await withClient(settings(rig)) { client in
+            for _ in 0..<200 {
+                let (stream, feed) = AsyncStream.makeStream(of: ArraySlice<UInt8>.self)
+                feed.yield(Array("hello".utf8)[...])
+                let last = Lock<HTTPDNSClient.Progress?>(nil)
+                var request = HTTPDNSClient.Request(method: .put, url: "http://one.test:\(server.port)/")
+                request.body = .stream(length: 5, stream).reportingProgress { step in last.withLock { $0 = step } }
+                let response = try await client.execute(request)
+                #expect(last.withLock { $0 } == HTTPDNSClient.Progress(bytes: 5, total: 5, isComplete: true))
+                feed.finish()
+                try await response.text()
+            }
+        }
+    }
+
     private struct Charge: Codable { var amount: Int }
 
     @Test(
