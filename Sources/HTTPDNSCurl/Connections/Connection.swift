@@ -11,7 +11,7 @@ final class Connection: HeapMember {
     /// The pin that the connection was made for; `nil` once it is closed.
     fileprivate(set) var pin: Pin?
     /// The socket's descriptor; -1 once it is closed.
-    fileprivate(set) var descriptor: Int32 { didSet { recount() } }
+    @exclusivity(unchecked) fileprivate(set) var descriptor: Int32 { didSet { recount() } }
     /// The socket's inode, which distinguishes it from a later socket with the same descriptor, see ``socketIdentity(_:)``.
     let inode: UInt64
     /// The time on the loop's clock at which the socket was opened.
@@ -31,10 +31,10 @@ final class Connection: HeapMember {
     var userTimeout: Duration?
     var path = ConnectionPath()
     /// The number of transfers that the connection carries or is being made for. Streams that wait for it are not counted.
-    var transfers = 0 { didSet { recount() } }
+    @exclusivity(unchecked) var transfers = 0 { didSet { recount() } }
     /// The transfers that the connection carries or is being made for.
-    var carried = CarriedTransfers()
-    var streams = ConnectionStreams() { didSet { recount() } }
+    @exclusivity(unchecked) var carried = CarriedTransfers()
+    @exclusivity(unchecked) var streams = ConnectionStreams() { didSet { recount() } }
     /// Whether libcurl may use the connection for another request.
     var takesRequests: Bool { !isShut && streams.takesMore }
     /// The number of unread bytes that are legitimate when a request is about to be sent. On a preconnected TLS 1.3 connection
@@ -50,7 +50,9 @@ final class Connection: HeapMember {
     /// The position among the pin's HTTP/2 connections, by age.
     var heapIndex = -1
     var heapKey: Int64 = 0
-    private var count: ConnectionCount
+    /// Unchecked exclusivity, as of the values above that each transfer changes: only methods on the loop's thread access them, and
+    /// none calls out during a change.
+    @exclusivity(unchecked) private var count: ConnectionCount
 
     init(_ descriptor: Int32, inode: UInt64, openedAt: Int64, pin: Pin) {
         count = ConnectionCount(streams: pin.connections.counts, usage: pin.usage)

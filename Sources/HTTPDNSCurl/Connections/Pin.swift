@@ -78,12 +78,13 @@ final class Pin {
     var isEntered = false
     /// The number of transfers for which libcurl may still look the name up.
     var transfersInFlight = 0
-    /// The connections, in use or idle, that libcurl can still find by the name.
-    var connections = PinConnections()
+    /// The connections, in use or idle, that libcurl can still find by the name. Unchecked exclusivity, as of the values below that
+    /// each transfer reads: only methods on the loop's thread access them, and none calls out during a change.
+    @exclusivity(unchecked) var connections = PinConnections()
     /// The transfers that wait until a connection has room.
-    var streams = StreamQueue()
+    @exclusivity(unchecked) var streams = StreamQueue()
     /// The racing attempts at it.
-    var attempts = PinAttempts<EasyHandle>()
+    @exclusivity(unchecked) var attempts = PinAttempts<EasyHandle>()
     /// Whether an attempt at it failed in this turn.
     var hasFailedAttempt = false
     /// The last time that a connection was made.
@@ -95,7 +96,7 @@ final class Pin {
     /// Whether the table has dropped the pin.
     var isRetired = false
     /// The pins of the same key; `nil` when it is the only one.
-    var siblings: PinSiblings?
+    @exclusivity(unchecked) var siblings: PinSiblings?
     /// Whether it is among those of its siblings that may have a free connection.
     var isListedFree = false
     /// The time at which bytes of a response last arrived.

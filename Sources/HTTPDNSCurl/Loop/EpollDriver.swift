@@ -45,11 +45,11 @@ final class EpollDriver {
     private var eventCount: Int32 = 0
     /// The number of the last wait that reported all sockets, and whose events were handled.
     private var lastWholeWait: UInt64 = 0
-    private var room: IdleConnectionLimit
+    @exclusivity(unchecked) private var room: IdleConnectionLimit
     private let control: EpollControl
     private let waitForEvents: EpollWait
     /// Sockets that the kernel refused to watch.
-    private var unwatched: [(descriptor: Int32, error: Int32)] = []
+    @exclusivity(unchecked) private var unwatched: [(descriptor: Int32, error: Int32)] = []
 
     /// - Throws: ``TransferFailure`` when the system refuses to watch the waker's descriptor.
     init(

@@ -37,10 +37,10 @@ final class TransportLoop {
     /// The requests on kept connections that are checked once they have been silent for the delay of a race.
     @exclusivity(unchecked) var watched: SilenceWatch<EasyHandle>
     /// The measurement of the loop's work; `nil` with a single loop.
-    var meter: LoopMeter?
+    @exclusivity(unchecked) var meter: LoopMeter?
     var routeProbe: RouteProbe
-    var sweep = IdleSweep()
-    var uncounted = UncountedConnections()
+    @exclusivity(unchecked) var sweep = IdleSweep()
+    @exclusivity(unchecked) var uncounted = UncountedConnections()
     /// The line with the content codings that are decoded, which the header lists of transfers end with; freed with the loop.
     let acceptedCodings: UnsafeMutablePointer<curl_slist>?
     /// The time until which the loop finishes its transfers before it ends; `nil` before it is asked to end.
@@ -52,7 +52,7 @@ final class TransportLoop {
     let trust: Result<TrustMaterial, TransferFailure>
     let hasCertificate: Bool
     /// The origins that require HTTP/1.1, and the time until which they get it.
-    var http1Origins = RecentTable<RaceOrigin, Int64>(limit: TransportLoop.maximumHTTP1Origins)
+    @exclusivity(unchecked) var http1Origins = RecentTable<RaceOrigin, Int64>(limit: TransportLoop.maximumHTTP1Origins)
     /// The time on the loop's clock in nanoseconds, read at the end of each wait, and with new jobs: events in libcurl's
     /// callbacks must not be dated before the end of the wait, and no request is sent after its deadline.
     @exclusivity(unchecked) private(set) var now: Int64

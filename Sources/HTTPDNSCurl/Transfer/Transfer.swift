@@ -42,7 +42,8 @@ final class Transfer: @unchecked Sendable {
     /// thread only.
     var handle: EasyHandle?
     /// The race of its endpoints; `nil` with a single endpoint that no late ones can join. Loop thread only.
-    var race: Race?
+    /// Unchecked exclusivity: a race calls nothing outside.
+    @exclusivity(unchecked) var race: Race?
     /// The handles of the attempts of that race that libcurl has, by index. Loop thread only.
     private(set) var attempts: [EasyHandle?] = []
     /// The number of times that the request was sent, in all attempts. Loop thread only.
