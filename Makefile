@@ -185,8 +185,8 @@ bench: dependencies ## Measure all scenarios in one run, beside libcurl in C, As
 	@Benchmarks/run $(BENCH)
 	@Benchmarks/run --scenario resolver --check
 
-# make simulate SEED=9 TRACE=1 plays one world again; FIRST=225 WORLDS=224 plays others; FOR=600 goes on for ten minutes; FAULTS=1 plants faults. Without any of them
-# it is the step of `make test`: two processes beside each other, each of which plays every second world.
+# make simulate SEED=9 TRACE=1 plays one world again; FIRST=225 WORLDS=224 plays others; FOR=600 goes on for ten minutes; FAULTS=1 plants faults; COVERAGE=1 measures the lines
+# that 60 worlds (WORLDS) run. Without any of them it is the step of `make test`: two processes beside each other, each of which plays every second world.
 SIMULATE = $(strip $(if $(SEED),--seed $(SEED)) $(if $(CALLS),--calls $(CALLS)) $(if $(FIRST),--first $(FIRST)) $(if $(WORLDS),--worlds $(WORLDS)) $(if $(FOR),--for $(FOR)) $(if $(TRACE),--trace))
 SIMULATOR = $(NESTED_BUILD)/release/httpdns-simulate
 
@@ -196,7 +196,7 @@ simulate: build-dependencies ## Play worlds of hostile servers with the real cli
 ifdef FAULTS
 	@Scripts/find-faults
 else ifdef COVERAGE
-	@Scripts/simulation-coverage
+	@Scripts/simulation-coverage $(WORLDS)
 else
 	$(BARE) --product httpdns-simulate
 ifneq ($(SIMULATE),)

@@ -72,9 +72,9 @@ extension Pipeline {
         // The transfer has a limit of its own for the head after a body.
         if !request.body.isEmpty { context.frame?.limitUntilEnd(of: context.call) }
         do {
-            // The request is made in place: a request in a variable would be copied, with all its references counted.
             if case .direct = fixed.egressChoice {
                 let body = request.body.isEmpty ? RequestBodySource.none : try await opened(request, context, hop)
+                // The request is made in place: in a variable it would be copied, with all its references counted.
                 guard
                     let answer = try await sender.send(
                         transferRequest(request, fixed, through: egress.directPath, context, body),

@@ -50,8 +50,8 @@ final class Connection: HeapMember {
     /// The position among the pin's HTTP/2 connections, by age.
     var heapIndex = -1
     var heapKey: Int64 = 0
-    /// Unchecked exclusivity, as of the values above that each transfer changes: only methods on the loop's thread access them, and
-    /// none calls out during a change.
+    /// What the pin counts of it. Unchecked exclusivity, as of the values above that each transfer changes: they are accessed on the
+    /// loop's thread only, and nothing that is called during a change comes back.
     @exclusivity(unchecked) private var count: ConnectionCount
 
     init(_ descriptor: Int32, inode: UInt64, openedAt: Int64, pin: Pin) {

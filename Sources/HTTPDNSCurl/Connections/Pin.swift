@@ -79,7 +79,7 @@ final class Pin {
     /// The number of transfers for which libcurl may still look the name up.
     var transfersInFlight = 0
     /// The connections, in use or idle, that libcurl can still find by the name. Unchecked exclusivity, as of the values below that
-    /// each transfer reads: only methods on the loop's thread access them, and none calls out during a change.
+    /// each transfer reads: they are accessed on the loop's thread only, and nothing that is called during a change comes back.
     @exclusivity(unchecked) var connections = PinConnections()
     /// The transfers that wait until a connection has room.
     @exclusivity(unchecked) var streams = StreamQueue()

@@ -54,7 +54,10 @@ extension TransportLoop {
         }
         guard step.isLost else { return }
         // After the limit of the whole: attempts that were still running had no response either.
-        for case let handle? in transfer.attempts { transfer.race?.gaveUp(unfinished(handle)) }
+        for case let handle? in transfer.attempts {
+            let failure = unfinished(handle)
+            transfer.race?.gaveUp(failure)
+        }
         guard let verdict = transfer.race?.verdict(at: now, wasSent: transfer.wasSent) else { return }
         end(transfer, .failure(verdict))
     }

@@ -45,6 +45,7 @@ final class EpollDriver {
     private var eventCount: Int32 = 0
     /// The number of the last wait that reported all sockets, and whose events were handled.
     private var lastWholeWait: UInt64 = 0
+    /// Unchecked exclusivity, as of `unwatched`: nothing that is called during a change comes back.
     @exclusivity(unchecked) private var room: IdleConnectionLimit
     private let control: EpollControl
     private let waitForEvents: EpollWait

@@ -25,8 +25,8 @@ final class TransportLoop {
     /// The session store of handles that have not used TLS yet.
     let noSessions = TLSSessions()
     lazy var noConnections = EmptyConnectionPool()
-    /// Unchecked exclusivity, like the arrays below that each transfer passes: only this object's methods on the loop's thread
-    /// access them, and no callback of libcurl enters one during its change. The check at run time costs more than the change.
+    /// Unchecked exclusivity, like the values below that each transfer or turn passes: they are accessed on the loop's thread only,
+    /// and no callback of libcurl enters one during its change. The check at run time costs more than the change.
     @exclusivity(unchecked) private(set) var driver: EpollDriver?
     @exclusivity(unchecked) private var jobs: [LoopJob] = []
     @exclusivity(unchecked) var work = LoopWork()
@@ -504,7 +504,8 @@ final class TransportLoop {
     /// Notes that the loop is about to wait.
     func noteSleep() {
         guard meter != nil else { return }
-        meter?.sleeps(at: SystemTimeSource().now().nanoseconds)
+        let begin = TransportLoop.clock()
+        meter?.sleeps(at: begin)
         publishTransfers()
     }
 

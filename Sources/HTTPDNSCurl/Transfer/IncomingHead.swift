@@ -63,6 +63,7 @@ struct IncomingHead {
             keepAlive.read(line)
             countsKeepAlive = countsKeepAlive || keepAlive.isAnnounced
         default:
+            // libcurl reads each line of a Transfer-Encoding alone.
             if line.isContinuation, continuesTransferCoding, !isInterim { throw IncomingHead.otherTransferCoding }
         }
         bytes.append(contentsOf: line)
@@ -183,7 +184,7 @@ struct IncomingHead {
         )
     }
 
-    /// Notes the codings of a `Transfer-Encoding`. A line that may continue one is refused as well: libcurl reads each line alone.
+    /// Notes the codings of a `Transfer-Encoding`.
     ///
     /// libcurl quirk: Transfer codings pass undecoded (7.88.1; refused by 8.14.1). Without content decoding libcurl
     /// delivers `Transfer-Encoding: gzip, chunked` compressed. The client refuses such a head.
