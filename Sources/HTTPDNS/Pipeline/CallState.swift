@@ -68,10 +68,7 @@ struct CallState {
         /// Whether there is none, which is known without a copy.
         var isAbsent: Bool { content == nil }
         var wrappedValue: Value? {
-            get {
-                guard case .value(let value) = content else { return nil }
-                return value
-            }
+            get { if case .value(let value) = content { value } else { nil } }
             set { content = newValue.map(Content.value) }
         }
     }

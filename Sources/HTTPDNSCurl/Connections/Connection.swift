@@ -50,7 +50,7 @@ final class Connection: HeapMember {
     /// The position among the pin's HTTP/2 connections, by age.
     var heapIndex = -1
     var heapKey: Int64 = 0
-    /// What the pin counts of it. Unchecked exclusivity, as of the values above that each transfer changes: they are accessed on the
+    /// Its share of the pin's counts. Unchecked exclusivity, as of the values above that each transfer changes: they are accessed on the
     /// loop's thread only, and nothing that is called during a change comes back.
     @exclusivity(unchecked) private var count: ConnectionCount
 

@@ -167,6 +167,7 @@ package final class TrustedTransport: Sendable {
         try await take(step, at: now, before: limits)
     }
 
+    /// Acts on a step other than `use`, with which ``look(before:)`` ends.
     @inline(never)
     private func take(_ step: TrustRotation.Step, at now: MonotonicTime, before limits: TransferLimits) async throws {
         switch step {
