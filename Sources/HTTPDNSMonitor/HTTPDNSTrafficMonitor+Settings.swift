@@ -13,7 +13,7 @@ extension HTTPDNSTrafficMonitor {
         public var excludes: HTTPDNSClient.RequestPredicate?
         /// The share of the calls that are recorded. Counters count all calls.
         public var sampling = Sampling.all
-        /// The secrets that are replaced before a record is stored.
+        /// The secrets that are replaced in records, see ``HTTPDNSTrafficMonitor``.
         public var redaction = HTTPDNSClient.Redaction.standard
         /// The condition on calls whose bodies are not stored; nil for none. The head of the caller's request must decide.
         public var withholdsBodies: HTTPDNSClient.RequestPredicate?

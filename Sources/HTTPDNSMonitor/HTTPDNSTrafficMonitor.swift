@@ -17,8 +17,13 @@ internal import HTTPDNSPrimitives
 /// A client without a monitor has no cost. A call is recorded when it begins after the start and ends before the stop; it
 /// ends with its response body.
 ///
-/// The record of a call is made, and its secrets are redacted (`HTTPDNSClient.Redaction`), in the task that ends the call, before that
-/// task gets the end of the body. Until then the start of the body is in memory as it was read. Releasing the monitor stops it.
+/// The record of a call is made, and its secrets are redacted (`HTTPDNSClient.Redaction`), when it is read. In the task that ends
+/// the call, before that task gets the end of the body, only the values of header fields whose names are those of secrets are cut,
+/// and a secret among the fields that is known by its form alone stays in memory until the record leaves it.
+///
+/// The record is made and redacted in the task that ends the call when the call failed, when its URL has a secret, and when the
+/// settings have bodies, files, an exporter or an edit. Until then the start of the body is in memory as it was read. Releasing the
+/// monitor stops it.
 public final class HTTPDNSTrafficMonitor: Sendable {
     /// A client, and the observation of its calls. The monitor does not own the client.
     private struct WatchedClient {

@@ -154,9 +154,6 @@ final class SinglePass: Sendable {
 
     /// Whether this is the first call.
     func take() -> Bool { !taken.exchange(true, ordering: .acquiringAndReleasing) }
-
-    /// Lets another call be the first one, after one that has read nothing.
-    func giveBack() { taken.store(false, ordering: .releasing) }
 }
 
 /// A stream whose second reader gets an error instead of the rest that the first one left.

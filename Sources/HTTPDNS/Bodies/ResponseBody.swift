@@ -28,6 +28,7 @@ extension HTTPDNSClient.Response {
                 SinglePass,
                 from: HTTPDNSClient.Response.Body
             )
+            case watched(WatchedBody)
         }
 
         private let source: Source
@@ -97,10 +98,7 @@ extension HTTPDNSClient.Response {
 
         /// Returns the same body for the caller of an observed call, which ends with it.
         func watched(by call: ObservedCall) -> HTTPDNSClient.Response.Body {
-            HTTPDNSClient.Response.Body(
-                .changed(WatchedBody(self, call), SinglePass(), from: self),
-                length: length
-            )
+            HTTPDNSClient.Response.Body(.watched(WatchedBody(self, call)), length: length)
         }
 
         /// Whether the reader gets the bytes that the server sent.
@@ -139,6 +137,7 @@ extension HTTPDNSClient.Response {
             switch source {
             case .decoded: true
             case .changed(_, _, let base): base.isDecoded
+            case .watched(let body): body.base.isDecoded
             case .bytes(_, _, let base): base?.isDecoded ?? false
             case .transfer, .chunks: false
             }
@@ -185,6 +184,10 @@ extension HTTPDNSClient.Response {
                 case .changed(let stream, let pass, let base):
                     if pass.take() { chunks = AsyncIterator.iterator(of: stream) } else { isRefused = true }
                     hop = base.hop
+                case .watched(let body):
+                    chunks = body.makeAsyncIterator()
+                    isRefused = chunks == nil
+                    hop = body.base.hop
                 }
             }
 
@@ -283,11 +286,7 @@ extension HTTPDNSClient.Response {
             case .transfer(let body, _): return body.takeWhole(upTo: limit.bytes)
             case .bytes(let bytes, let pass, from: nil) where bytes.count <= limit.bytes && pass.take():
                 return (bytes, nil)
-            case .changed(let stream, let pass, _):
-                guard let stream = stream as? WatchedBody, pass.take() else { return nil }
-                if let whole = stream.takeWhole(upTo: limit) { return whole }
-                pass.giveBack()
-                return nil
+            case .watched(let body): return body.takeWhole(upTo: limit)
             default: return nil
             }
         }
@@ -313,6 +312,7 @@ extension HTTPDNSClient.Response {
             case .transfer(let body, _): body
             case .decoded(let body, _): body.received
             case .changed(_, _, let base): base.received
+            case .watched(let body): body.base.received
             case .bytes(_, _, let base): base?.received
             case .chunks: nil
             }
@@ -326,6 +326,7 @@ extension HTTPDNSClient.Response {
             case .transfer(let body, _): summary = body.summary
             case .decoded(let body, _): summary = body.summary
             case .changed(_, _, let base): return base.summary
+            case .watched(let body): return body.base.summary
             case .bytes(_, _, let base): return base?.summary
             case .chunks: return nil
             }
@@ -342,6 +343,7 @@ extension HTTPDNSClient.Response {
             case .transfer(_, let hop): hop
             case .decoded(_, let hop), .chunks(_, let hop, _): hop
             case .changed(_, _, let base): base.hop
+            case .watched(let body): body.base.hop
             case .bytes(_, _, let base): base?.hop
             }
         }

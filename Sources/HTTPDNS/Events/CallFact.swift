@@ -9,15 +9,15 @@ internal import HTTPTypes
 /// A fact of an observed call. The step of the pipeline that knows it notes it once, see ``ObservedCall/note(_:)``.
 /// Their order is that of the events, see ``HTTPDNSObserver``.
 ///
+/// Facts with many parts are indirect, so that a copy of a fact counts one reference.
+///
 /// The first number of a fact is that of a hop, or that of a sending: a hop is sent once, or by an interceptor several times or
 /// never.
 enum CallFact: Sendable {
     /// The call begins.
     case began
-    /// A hop begins.
-    case hopBegan(Int, HTTPDNSClient.Request)
-    /// A hop has ended. One that has a response and was not sent was answered in process.
-    case hopEnded(Int, Result<HTTPDNSClient.Response, any Error>)
+    /// A hop with this request has ended. One that has a response and was not sent was answered in process.
+    indirect case hopEnded(Int, HTTPDNSClient.Request, since: MonotonicTime, Result<Head, any Error>)
     /// A sending has waited for a lookup. Only traced calls have this fact.
     case lookedUp(HTTPDNSHost, since: MonotonicTime, Result<[HTTPDNSEndpoint], any Error>)
     /// A sending has its host and addresses, or others than before.
@@ -29,23 +29,31 @@ enum CallFact: Sendable {
     /// A part of a streamed request body was sent.
     case requestBody(Int, HTTPDNSClient.Progress)
     /// A sending has its response head.
-    case head(Int, HTTPDNSClient.Exchange)
+    indirect case head(Int, HTTPDNSClient.Exchange)
     /// A sending has failed, or was canceled.
     case failed(Int, any Error)
     /// The call gets the response to the request of another call, for which it has waited as a hop of this number.
-    case merged(Int, HTTPDNSClient.Request, HTTPDNSClient.Response, since: MonotonicTime)
+    indirect case merged(Int, HTTPDNSClient.Request, HTTPDNSClient.Response, since: MonotonicTime)
     /// A redirect is followed.
-    case redirected(HTTPResponse.Status, to: HTTPDNSClient.Request)
+    indirect case redirected(HTTPResponse.Status, to: HTTPDNSClient.Request)
     /// A hop is sent again after a wait.
-    case retried(after: Result<HTTPDNSClient.Response, any Error>, in: Duration)
-    /// The caller gets a response.
-    case answered(HTTPDNSClient.Response)
+    indirect case retried(after: Result<HTTPDNSClient.Response, any Error>, in: Duration)
+    /// The caller gets a response with this head.
+    case answered(ResponseHead)
     /// The caller has read so many bytes of a body; the last ones are these.
-    case bodyRead(Int64, of: HTTPDNSClient.Response.Body, [UInt8])
-    /// The call has ended. Only the first of these facts counts.
-    case ended(End)
+    indirect case bodyRead(Int64, of: HTTPDNSClient.Response.Body, [UInt8])
+    /// The head of a response, and the part that the response cache took in it.
+    struct Head: Sendable {
+        let content: ResponseHead
+        let cacheSource: HTTPDNSClient.CacheSource?
 
-    /// The end of a call.
+        init(_ response: borrowing HTTPDNSClient.Response) {
+            content = response.content
+            cacheSource = response.cacheSource
+        }
+    }
+
+    /// The end of a call. Only the first one counts, see ``ObservedCall/end(_:)``.
     enum End: Sendable {
         /// The body was read to its end.
         case whole(decoded: Int64?)

@@ -23,16 +23,19 @@ struct CallLog: Sendable {
     private var record: HTTPDNSClient.CallRecord
     /// For each of its hops the number of transfers whose connections have made events.
     private var reported: [Int] = []
-    /// The hops that have begun and not ended. They get a record when they end unsent: a sending has its own.
-    private var openHops: [(number: Int, request: HTTPDNSClient.Request, start: MonotonicTime)] = []
     /// The number of the latest hop.
     private var hop = 0
     private var lastTime: MonotonicTime
-    /// The URL of the latest request, and its text in the record: mostly the next step has the same one.
-    private var lastURL: (url: String, text: String)
     private var isEnded = false
     /// The most bytes of the response body in the details; nil for no details.
     private let bodyLimit: Int?
+    /// The caller's request and the client's resolver, for the details; nil without details, and after the end.
+    private var request: HTTPDNSClient.Request?
+    private let resolver: HTTPDNSResolver?
+    /// The response head that the caller got; nil when there was none.
+    private var head: ResponseHead?
+    /// The first bytes of the body that the caller read.
+    private var bodyStart: [UInt8] = []
 
     /// - Parameters:
     ///   - start: The start of the call.
@@ -48,9 +51,10 @@ struct CallLog: Sendable {
         resolver: HTTPDNSResolver? = nil
     ) {
         self.bodyLimit = bodyLimit
-        lastURL = (request.url, CallLog.text(ofURL: request.url))
-        record = HTTPDNSClient.CallRecord(callID: id, method: request.method, url: lastURL.text, start: .init(start))
-        if bodyLimit != nil { record.details = CallDetails(request: request, resolver: resolver) }
+        record = HTTPDNSClient.CallRecord(callID: id, method: request.method, url: "", start: .init(start))
+        record.shownURL = ShownURL(request.url)
+        self.resolver = resolver
+        if bodyLimit != nil { self.request = request }
         lastTime = start
         self.kinds = kinds
     }
@@ -76,39 +80,24 @@ struct CallLog: Sendable {
         events.append(event)
     }
 
-    /// Returns a URL as it may be kept.
-    private mutating func text(of url: String) -> String {
-        if url != lastURL.url { lastURL = (url, CallLog.text(ofURL: url)) }
-        return lastURL.text
-    }
-
-    private static func text(ofURL text: String) -> String {
-        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(text) else { return URLText.forErrors(text) }
-        return
-            "\(url.scheme)://\(url.authority)\(HTTPDNSClient.Redaction.standard.path(String(url.target.prefix { $0 != "?" })))"
-            .escaped(limit: 120)
-    }
-
-    private mutating func sending(_ number: Int, _ request: HTTPDNSClient.Request, at start: MonotonicTime) -> Hop {
-        var hop = Hop(number: number, method: request.method, url: text(of: request.url), start: .init(start))
+    private func sending(_ number: Int, _ request: HTTPDNSClient.Request, at start: MonotonicTime) -> Hop {
+        var hop = Hop(number: number, method: request.method, url: "", start: .init(start))
+        hop.shownURL = ShownURL(request.url)
         // Without details the body would be in memory for as long as the response.
         if bodyLimit != nil { hop.messages = CallDetails.Messages(request) }
         return hop
     }
 
     /// Notes a fact. The numbers of sendings are those of ``beginSending(_:_:at:)``.
-    /// - Returns: The record of a call that ends.
-    mutating func note(_ fact: CallFact, at now: MonotonicTime) -> HTTPDNSClient.CallRecord? {
-        guard !isEnded else { return nil }
+    mutating func note(_ fact: CallFact, at now: MonotonicTime) {
+        guard !isEnded else { return }
         switch fact {
         case .began:
-            add(.started, at: lastTime) { [method = record.method, url = record.url] event in
-                (event.method, event.url) = (method, url)
+            add(.started, at: lastTime) { [method = record.method, url = record.shownURL] event in
+                (event.method, event.url) = (method, url.text)
             }
-        case .hopBegan(let number, let request):
-            hop = number
-            openHops.append((number, request, now))
-        case .hopEnded(let number, let outcome): endHop(number, outcome, at: now)
+        case .hopEnded(let number, let request, let start, let outcome):
+            endHop(number, request, since: start, outcome, at: now)
         case .lookedUp: break
         case .resolved(let sending, let rewritten): noteResolved(sending, rewritten, at: now)
         case .waited(let sending, let start):
@@ -130,8 +119,9 @@ struct CallLog: Sendable {
             noteMerged(number, request, response, since: start, at: now)
         case .redirected(let status, let next):
             record.redirects += 1
-            let url = text(of: next.url)
-            add(.redirect, at: now) { event in (event.status, event.method, event.url) = (status, next.method, url) }
+            add(.redirect, at: now) { event in
+                (event.status, event.method, event.url) = (status, next.method, ShownURL(next.url).text)
+            }
         case .retried(let outcome, let delay):
             record.retries += 1
             add(.retry, at: now) { event in
@@ -141,53 +131,51 @@ struct CallLog: Sendable {
                 case .failure(let error): event.error = error as? HTTPDNSClientError
                 }
             }
-        case .answered(let response): noteResponse(response, at: now)
+        case .answered(let head): noteResponse(head, at: now)
         case .bodyRead(let bytes, let body, let chunk):
-            if let bodyLimit, let count = record.details?.bodyStart.count, count < bodyLimit {
-                record.details?.bodyStart += chunk.prefix(bodyLimit - count)
-            }
+            if let bodyLimit, bodyStart.count < bodyLimit { bodyStart += chunk.prefix(bodyLimit - bodyStart.count) }
             record.bodyBytes = bytes
             add(.bodyProgress, at: now) { event in
                 event.progress = HTTPDNSClient.Progress(bytes: bytes, total: body.declaredLength, isComplete: false)
             }
-        case .ended(let end): return self.end(end, at: now)
         }
-        return nil
     }
 
     // MARK: hops
 
+    /// Ends a hop. It gets a record when it was not sent: a sending has its own.
     private mutating func endHop(
         _ number: Int,
-        _ outcome: Result<HTTPDNSClient.Response, any Error>,
+        _ request: HTTPDNSClient.Request,
+        since start: MonotonicTime,
+        _ outcome: Result<CallFact.Head, any Error>,
         at now: MonotonicTime
     ) {
-        guard let index = openHops.firstIndex(where: { $0.number == number }) else { return }
-        let begun = openHops.remove(at: index)
+        hop = number
         switch outcome {
-        case .success(let response):
-            let source = response.cacheSource
+        case .success(let head):
+            let (source, status) = (head.cacheSource, head.content.status)
             // By index: a sending in a closure's parameter would be a copy of it.
             if let index = record.hops.indices.last(where: { index in
                 record.hops[index].number == number && record.hops[index].status != nil
             }) {
-                record.hops[index].messages?.response = response.head
+                record.hops[index].messages?.head = head.content
                 // The cache has answered with a stored response instead of that of the server.
                 guard let source, source != .miss else { return }
                 record.hops[index].cacheSource = source
-                return addHeadInProcess(response.status, source, hop: number, at: now)
+                return addHeadInProcess(status, source, hop: number, at: now)
             }
-            var open = sending(number, begun.request, at: begun.start)
+            var open = sending(number, request, at: start)
             open.duration = now - open.start
             open.isAnsweredInProcess = true
-            open.status = response.status
+            open.status = status
             open.cacheSource = source
-            open.messages?.response = response.head
+            open.messages?.head = head.content
             append(open)
-            addHeadInProcess(response.status, source, hop: number, at: now)
+            addHeadInProcess(status, source, hop: number, at: now)
         case .failure(let error):
             guard !record.hops.indices.contains(where: { record.hops[$0].number == number }) else { return }
-            var open = sending(number, begun.request, at: begun.start)
+            var open = sending(number, request, at: start)
             open.isUnsent = true
             open.note(error, at: now)
             append(open)
@@ -231,7 +219,8 @@ struct CallLog: Sendable {
     /// Begins a sending of a hop.
     /// - Returns: Its number, for the facts about it.
     mutating func beginSending(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) -> Int {
-        append(sending(number, request, at: now))
+        hop = number
+        return append(sending(number, request, at: now))
     }
 
     private mutating func noteResolved(
@@ -278,7 +267,7 @@ struct CallLog: Sendable {
         merged.isAnsweredInProcess = exchange == nil
         merged.exchange = exchange
         merged.status = response.status
-        merged.messages?.response = response.head
+        merged.messages?.head = response.content
         append(merged)
         add(.responseHead, at: now) { [exchange] event in
             event.status = response.status
@@ -349,25 +338,27 @@ struct CallLog: Sendable {
 
     // MARK: the end
 
-    private mutating func noteResponse(_ response: HTTPDNSClient.Response, at now: MonotonicTime) {
-        record.details?.response = response.head
+    private mutating func noteResponse(_ head: ResponseHead, at now: MonotonicTime) {
+        self.head = head
         record.timeToHead = now - record.start
-        record.status = response.status
+        record.status = head.status
         // An application interceptor has answered: the call has no hop.
         guard record.hops.isEmpty else { return }
-        var hop = Hop(method: record.method, url: record.url, start: record.start)
+        var hop = Hop(method: record.method, url: "", start: record.start)
+        hop.shownURL = record.shownURL
         hop.duration = record.timeToHead
         hop.isAnsweredInProcess = true
-        hop.status = response.status
-        hop.messages = (record.details?.request).map(CallDetails.Messages.init)
-        hop.messages?.response = response.head
+        hop.status = head.status
+        hop.messages = request.map(CallDetails.Messages.init)
+        hop.messages?.head = head
         append(hop)
-        addHeadInProcess(response.status, nil, hop: 0, at: now)
+        addHeadInProcess(head.status, nil, hop: 0, at: now)
     }
 
     /// Ends the call.
-    /// - Returns: The record.
-    private mutating func end(_ end: CallFact.End, at now: MonotonicTime) -> HTTPDNSClient.CallRecord {
+    /// - Returns: The record; nil for a call that has ended.
+    mutating func end(_ end: CallFact.End, at now: MonotonicTime) -> HTTPDNSClient.CallRecord? {
+        guard !isEnded else { return nil }
         var (decoded, readBytes): (Int64?, Int64) = (nil, 0)
         switch end {
         case .whole(let bytes):
@@ -394,9 +385,14 @@ struct CallLog: Sendable {
                 record.hops[last].responseBodyBytes = max(noted, readBytes)
             }
         }
-        if record.details == nil { record.removeDetails() }
+        var record = record
+        if let request {
+            record.details = CallDetails(request: request, resolver: resolver, head: head, bodyStart: bodyStart)
+        } else {
+            record.removeDetails()
+        }
         // The log lives as long as the response does.
-        defer { (openHops, record.hops, reported, record.details) = ([], [], [], nil) }
+        (self.record.hops, reported, request, head, bodyStart) = ([], [], nil, nil, [])
         return record
     }
 }

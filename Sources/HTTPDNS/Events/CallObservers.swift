@@ -146,7 +146,8 @@ final class CallObservers: Sendable {
             keepsDetails: bodyLimit != nil,
             trace: trace
         )
-        call.note(.began)
+        // Nothing else needs this fact.
+        if !feeds.isEmpty { call.note(.began) }
         return call
     }
 

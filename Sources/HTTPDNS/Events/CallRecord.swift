@@ -24,7 +24,11 @@ extension HTTPDNSClient {
         public var method: HTTPRequest.Method
         /// The URL of the caller's request in canonical form, without user information, query and fragment, at most 120
         /// characters.
-        public var url: String
+        public var url: String {
+            get { shownURL.text }
+            set { shownURL = ShownURL(text: newValue) }
+        }
+        var shownURL: ShownURL
         /// The start of the call.
         public var start: ContinuousClock.Instant
         /// The time from the start to the end of the call, which is the end of its response body.
@@ -63,6 +67,12 @@ extension HTTPDNSClient {
             }
         }
 
+        /// Removes the details, and what names show to be secrets in the messages of the hops.
+        package mutating func cutSecrets(by redaction: HTTPDNSClient.Redaction) {
+            details = nil
+            for index in hops.indices { hops[index].messages?.cutSecrets(by: redaction) }
+        }
+
         /// Creates a record, such as for the test of an observer.
         public init(
             callID: UInt64,
@@ -73,7 +83,7 @@ extension HTTPDNSClient {
         ) {
             self.callID = callID
             self.method = method
-            self.url = url
+            shownURL = ShownURL(text: url)
             self.start = start
             self.outcome = outcome
         }
@@ -116,7 +126,11 @@ extension HTTPDNSClient.CallRecord {
         /// The method.
         public var method: HTTPRequest.Method
         /// The URL in canonical form, without user information, query and fragment, at most 120 characters.
-        public var url: String
+        public var url: String {
+            get { shownURL.text }
+            set { shownURL = ShownURL(text: newValue) }
+        }
+        var shownURL: ShownURL
         /// The start of the hop.
         public var start: ContinuousClock.Instant
         /// The time from the start of the hop to its response head, or to its failure; nil when it was canceled.
@@ -187,7 +201,7 @@ extension HTTPDNSClient.CallRecord {
         public init(number: Int = 0, method: HTTPRequest.Method = .get, url: String, start: ContinuousClock.Instant) {
             self.number = number
             self.method = method
-            self.url = url
+            shownURL = ShownURL(text: url)
             self.start = start
         }
     }
@@ -195,7 +209,10 @@ extension HTTPDNSClient.CallRecord {
 
 extension HTTPDNSClient.CallRecord.Hop {
     /// The attempts at endpoints of all transfers.
-    var notedAttempts: [TransferNotes.Attempt] { notes.flatMap(\.attempts) }
+    var notedAttempts: [TransferNotes.Attempt] {
+        // Nearly all hops have one transfer.
+        notes.count == 1 ? notes[0].attempts : notes.flatMap(\.attempts)
+    }
     /// The attempt that got the response, or the last one.
     static func last(of attempts: [TransferNotes.Attempt]) -> TransferNotes.Attempt? {
         attempts.last { $0.responseHeadBytes > 0 } ?? attempts.last
@@ -216,4 +233,35 @@ extension HTTPDNSClient.CallRecord.Hop {
     package var connection: TransferNotes.Attempt? {
         notedAttempts.last { $0.sentAt != nil || ![.connect, .queue].contains($0.phase) }
     }
+}
+
+/// The URL of a record. Its text is made when it is read: most records are not read. A reflection does not show it.
+struct ShownURL: Sendable, CustomReflectable {
+    private enum Content: Sendable {
+        /// As it was written, perhaps with secrets.
+        case written(String)
+        case made(String)
+    }
+
+    private let content: Content
+
+    /// - Parameter url: The URL as the request has it.
+    init(_ url: String) { content = .written(url) }
+
+    init(text: String) { content = .made(text) }
+
+    /// The URL in canonical form, without user information, query and fragment, at most 120 characters.
+    var text: String {
+        switch content {
+        case .made(let text): return text
+        case .written(let url):
+            guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(url) else {
+                return URLText.forErrors(url)
+            }
+            let path = HTTPDNSClient.Redaction.standard.path(String(url.target.prefix { $0 != "?" }))
+            return "\(url.scheme)://\(url.authority)\(path)".escaped(limit: 120)
+        }
+    }
+
+    var customMirror: Mirror { Mirror(self, children: []) }
 }

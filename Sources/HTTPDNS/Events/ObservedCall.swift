@@ -63,21 +63,22 @@ final class ObservedCall: Sendable {
 
     /// Notes a fact. After the end of the call it is ignored.
     func note(_ fact: CallFact) {
-        let record = change { log, now in log.note(fact, at: now) }
-        if let trace {
-            // A call ends once.
-            if record == nil, case .ended = fact { return }
-            trace.note(fact)
-        }
-        guard let record else { return }
+        change { log, now in log.note(fact, at: now) }
+        trace?.note(fact)
+    }
+
+    /// Ends the call, unless it has ended.
+    func end(_ end: CallFact.End) {
+        // A call ends once.
+        guard let record = change({ log, now in log.end(end, at: now) }) else { return }
+        trace?.end(end)
         var reached: [ObjectIdentifier] = []
         for observation in observations { observation.deliver(record, besides: &reached) }
     }
 
     /// Returns a response whose body ends the call.
-    func watching(_ response: HTTPDNSClient.Response) -> HTTPDNSClient.Response {
-        note(.answered(response))
-        var response = response
+    func watching(_ response: consuming HTTPDNSClient.Response) -> HTTPDNSClient.Response {
+        note(.answered(response.content))
         response.body = response.body.watched(by: self)
         return response
     }

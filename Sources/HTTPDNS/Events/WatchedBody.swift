@@ -6,61 +6,65 @@ internal import HTTPDNSPrimitives
 internal import Synchronization
 
 /// The body of an observed call, whose end is the end of the call.
-struct WatchedBody: AsyncSequence, Sendable {
-    typealias Element = [UInt8]
-    typealias Failure = any Error
-
+struct WatchedBody: Sendable {
     /// Ends the call when the last copy of a body is released before it was read.
     fileprivate final class Owner: Sendable {
         let base: HTTPDNSClient.Response.Body
-        let call: ObservedCall
-        let isIterated = Atomic(false)
+        private let call: ObservedCall
+        private let isTaken = Atomic(false)
 
-        init(_ base: HTTPDNSClient.Response.Body, _ call: ObservedCall) {
+        init(_ base: consuming HTTPDNSClient.Response.Body, _ call: ObservedCall) {
             self.base = base
             self.call = call
         }
 
-        deinit {
-            guard !isIterated.load(ordering: .relaxed) else { return }
-            call.note(.ended(.released(isCanceled: Task.isCancelled, isAsReceived: base.isAsReceived)))
+        deinit { if !isTaken.load(ordering: .relaxed) { release() } }
+
+        /// - Returns: Whether nothing has read the body before.
+        func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
+
+        func giveBack() { isTaken.store(false, ordering: .relaxed) }
+
+        var notesProgress: Bool { call.notesProgress }
+
+        func note(_ bytes: Int64, _ chunk: [UInt8]) {
+            if call.notesBodies { call.note(.bodyRead(bytes, of: base, chunk)) }
+        }
+
+        func finish() { call.end(.whole(decoded: base.summary.map { Int64($0.bodyBytes) })) }
+
+        func fail(_ error: any Error) { call.end(.failed(error)) }
+
+        func release() {
+            call.end(.released(isCanceled: Task.isCancelled, isAsReceived: base.isAsReceived))
         }
     }
 
     /// Ends the call when the iterator is released before the end.
     fileprivate final class Reader: Sendable {
-        private let body: HTTPDNSClient.Response.Body
-        private let call: ObservedCall
+        let owner: Owner
 
-        init(_ owner: Owner) {
-            owner.isIterated.store(true, ordering: .relaxed)
-            body = owner.base
-            call = owner.call
-        }
+        init(_ owner: Owner) { self.owner = owner }
 
-        deinit { call.note(.ended(.released(isCanceled: Task.isCancelled, isAsReceived: body.isAsReceived))) }
-
-        var notesProgress: Bool { call.notesProgress }
-
-        func note(_ bytes: Int64, _ chunk: [UInt8]) {
-            if call.notesBodies { call.note(.bodyRead(bytes, of: body, chunk)) }
-        }
-
-        func finish() { call.note(.ended(.whole(decoded: body.summary.map { Int64($0.bodyBytes) }))) }
-
-        func fail(_ error: any Error) { call.note(.ended(.failed(error))) }
+        deinit { owner.release() }
     }
 
     private let owner: Owner
 
-    init(_ base: HTTPDNSClient.Response.Body, _ call: ObservedCall) { owner = Owner(base, call) }
+    init(_ base: consuming HTTPDNSClient.Response.Body, _ call: ObservedCall) { owner = Owner(base, call) }
+
+    /// The body that the call got.
+    var base: HTTPDNSClient.Response.Body { owner.base }
 
     /// Returns a body that has arrived whole and in one piece, with its trailers, and ends the call.
     func takeWhole(upTo limit: HTTPDNSByteCount) -> (bytes: [UInt8], trailers: TransferTrailers?)? {
-        guard let whole = owner.base.takeWhole(upTo: limit) else { return nil }
-        let reader = Reader(owner)
-        if !whole.bytes.isEmpty { reader.note(Int64(whole.bytes.count), whole.bytes) }
-        reader.finish()
+        guard owner.take() else { return nil }
+        guard let whole = owner.base.takeWhole(upTo: limit) else {
+            owner.giveBack()
+            return nil
+        }
+        if !whole.bytes.isEmpty { owner.note(Int64(whole.bytes.count), whole.bytes) }
+        owner.finish()
         return whole
     }
 
@@ -76,7 +80,7 @@ struct WatchedBody: AsyncSequence, Sendable {
 
         /// Asks a long body for chunks of this size, unless its progress is wanted.
         func gather(_ size: Int, of length: Int64) {
-            if !reader.notesProgress { base.gather(size, of: length) }
+            if !reader.owner.notesProgress { base.gather(size, of: length) }
         }
 
         mutating func next() async throws -> [UInt8]? { try await next(isolation: #isolation) }
@@ -84,18 +88,19 @@ struct WatchedBody: AsyncSequence, Sendable {
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             do {
                 guard let chunk = try await base.next() else {
-                    reader.finish()
+                    reader.owner.finish()
                     return nil
                 }
                 bytes += Int64(chunk.count)
-                reader.note(bytes, chunk)
+                reader.owner.note(bytes, chunk)
                 return chunk
             } catch {
-                reader.fail(error)
+                reader.owner.fail(error)
                 throw error
             }
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(owner) }
+    /// Starts reading. Nil for a body that was read before.
+    func makeAsyncIterator() -> AsyncIterator? { owner.take() ? AsyncIterator(owner) : nil }
 }

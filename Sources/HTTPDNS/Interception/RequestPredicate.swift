@@ -119,7 +119,9 @@ extension HTTPDNSClient {
 
         /// Whether the head of the request fulfills the condition. It does not when a body or a closure decides.
         package func matchesHead(of request: HTTPDNSClient.Request) -> Bool {
-            headTest(request, ReceivedURL(request.url)) ?? false
+            // Only other conditions need the URL.
+            if case .head(let test) = content { return test(request) }
+            return headTest(request, ReceivedURL(request.url)) ?? false
         }
 
         /// Returns the conditions of a conjunction that the request does not fulfill; empty when it fulfills all.

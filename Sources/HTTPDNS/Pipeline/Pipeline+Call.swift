@@ -82,7 +82,7 @@ extension Pipeline {
             }
             return observed.watching(response)
         } catch {
-            observed.note(.ended(.failed((error as? HTTPDNSClientError).map { completed($0, time) } ?? error)))
+            observed.end(.failed((error as? HTTPDNSClientError).map { completed($0, time) } ?? error))
             throw error
         }
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension Pipeline {
@@ -19,30 +20,40 @@ extension Pipeline {
         let jar = call.request.own?.callOptions.usesCookies ?? true ? cookies : nil
         // Before the settings are read: with others, which came meanwhile, the hop is prepared again.
         call.context.settingsNumber = await settingsNumber()
+        let start = frame?.observed.map { _ in SystemTimeSource().now() }
         do {
             let response: HTTPDNSClient.Response
             // A request that nothing is added to is passed on as it is: a copy counts references to all of its parts.
             if jar == nil, call.context.authorization == nil, !addsFields {
-                frame?.observed?.note(.hopBegan(call.context.hop, call.request))
                 response = try await sendThroughCache(call.request, call.context)
             } else {
                 var request = call.request
                 if let field = call.context.authorization?.nextField() { request.headerFields.append(field) }
-                frame?.observed?.note(.hopBegan(call.context.hop, request))
                 let cookieURL = jar.flatMap { $0.addCookies(to: &request, &call.context) }
                 try await prepare(&request, &call.context)
                 response = try await sendThroughCache(request, call.context)
                 if let jar, let cookieURL { jar.keepCookies(of: response, answering: cookieURL, call.context) }
             }
             if let frame {
-                frame.observed?.note(.hopEnded(call.context.hop, .success(response)))
+                if let start { noteEnd(of: call, since: start, .success(CallFact.Head(response))) }
                 frame.limitUntilEnd(of: call.context.call)
             }
             return response
         } catch {
-            frame?.observed?.note(.hopEnded(call.context.hop, .failure(error)))
+            if let start { noteEnd(of: call, since: start, .failure(error)) }
             throw error
         }
+    }
+
+    /// Notes the end of a hop of an observed call.
+    // Not inlined: what it uses would be a part of the memory of each call.
+    @inline(never)
+    private func noteEnd(
+        of call: CallState,
+        since start: MonotonicTime,
+        _ outcome: Result<CallFact.Head, any Error>
+    ) {
+        call.context.frame?.observed?.note(.hopEnded(call.context.hop, call.request, since: start, outcome))
     }
 
     /// Sends a hop with the response cache above its network interceptors.

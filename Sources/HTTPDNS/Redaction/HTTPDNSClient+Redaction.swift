@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 package import HTTPTypes
 
@@ -70,6 +71,8 @@ extension HTTPDNSClient.Redaction {
         /// The values of header fields that were searched and have no secret: most messages of a service repeat them. They
         /// stay when a monitor has ended.
         let harmless = Lock<Set<String>>([])
+        /// The hashes of the names in response heads without the name of a secret.
+        let harmlessNames = Lock<Set<Int>>([])
         /// About 100 KB: a value has at most 100 bytes.
         static let maximumHarmless = 1000
 
@@ -130,6 +133,14 @@ extension HTTPDNSClient.Redaction {
         return "\(canonical.scheme)://\(canonical.authority)\(target(canonical.target))"
     }
 
+    /// Returns whether ``url(_:_:)`` differs from a URL in canonical form.
+    /// - Parameter text: The text of the URL, which may have user information and a fragment.
+    package func mayChange(_ canonical: HTTPDNSRewriter.CanonicalURL, _ text: String?) -> Bool {
+        if canonical.hasCredential || text?.utf8.contains(UInt8(ascii: "#")) == true { return true }
+        let target = canonical.target
+        return self.target(target) != target
+    }
+
     /// Returns the URL of a server, absolute or relative, without user information, secrets and fragment. The spelling stays
     /// when there is no secret.
     package func url(ofServer text: String) -> String {
@@ -143,7 +154,7 @@ extension HTTPDNSClient.Redaction {
 
     /// Returns the path and the query of a URL.
     package func target(_ target: String) -> String {
-        guard isOn, let mark = target.firstIndex(of: "?") else { return path(target) }
+        guard isOn, let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return path(target) }
         return path(String(target[..<mark])) + "?" + items(target[target.index(after: mark)...])
     }
 
@@ -204,6 +215,36 @@ extension HTTPDNSClient.Redaction {
             harmless.formUnion(found.prefix(Rules.maximumHarmless))
         }
         return result
+    }
+
+    /// Returns the fields without the values whose names are those of secrets: the same table when there are none.
+    func withoutNamedSecrets(_ fields: HTTPFields) -> HTTPFields {
+        guard isOn, fields.contains(where: isSecret) else { return fields }
+        var fields = fields
+        for index in fields.indices where isSecret(fields[index]) {
+            fields[index] = HTTPField(name: fields[index].name, value: Self.mark)
+        }
+        return fields
+    }
+
+    /// Returns a response head without the values whose names are those of secrets.
+    func withoutNamedSecrets(_ head: ResponseHead) -> ResponseHead {
+        let names = head.hashOfNames
+        // The responses of a service have few lists of names, and their fields are not made for this.
+        guard isOn, names.map({ names in !rules.harmlessNames.withLock { $0.contains(names) } }) ?? true else {
+            return head
+        }
+        let fields = head.headerFields
+        guard fields.contains(where: isSecret) else {
+            rules.harmlessNames.withLock { harmless in
+                if harmless.count >= Rules.maximumHarmless { harmless = [] }
+                names.map { _ = harmless.insert($0) }
+            }
+            return head
+        }
+        var head = head
+        head.headerFields = withoutNamedSecrets(fields)
+        return head
     }
 
     /// Returns whether the value of a field was searched before, and has no secret.

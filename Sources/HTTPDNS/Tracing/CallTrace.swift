@@ -17,7 +17,7 @@ protocol CallTracing: Sendable {
 /// The trace of one call: a span around it, and a span for each request on the wire.
 ///
 /// Its functions run code of the tracer. They are never called under a lock.
-protocol CallTrace: Sendable {
+protocol CallTrace: AnyObject, Sendable {
     /// Runs steps of the call with the call's span as the parent of other spans in them.
     func run(_ steps: () async throws -> HTTPDNSClient.Response) async throws -> HTTPDNSClient.Response
 
@@ -35,6 +35,9 @@ protocol CallTrace: Sendable {
         isForeign: Bool
     )
 
-    /// Notes a fact of the call. The span of a request ends with its head or its failure, and that of the call with the call.
+    /// Notes a fact of the call. The span of a request ends with its head or its failure.
     func note(_ fact: CallFact)
+
+    /// Ends the span of the call.
+    func end(_ end: CallFact.End)
 }

@@ -63,8 +63,7 @@ final class SpanTrace: CallTrace {
         case .lookedUp(let host, let start, let result): addLookup(of: host, since: start, result)
         case .head(let sending, let exchange): endRequest(sending, exchange)
         case .failed(let sending, let error): endRequest(sending, error)
-        case .answered(let response): span.attributes[SpanKey.status] = response.status.code
-        case .ended(let end): self.end(end)
+        case .answered(let head): span.attributes[SpanKey.status] = head.statusCode
         default: break
         }
     }
@@ -185,7 +184,7 @@ final class SpanTrace: CallTrace {
 
     // MARK: the end
 
-    private func end(_ end: CallFact.End) {
+    func end(_ end: CallFact.End) {
         switch end {
         case .whole, .released(isCanceled: false, isAsReceived: _): break
         case .released(isCanceled: true, isAsReceived: _): span.note(CancellationError())

@@ -60,6 +60,20 @@ package struct ResponseHead: Sendable {
         set { content = .made(HTTPResponse(status: status, headerFields: newValue)) }
     }
 
+    /// The hash of the names in a received head, which need no fields; nil for another head.
+    package var hashOfNames: Int? {
+        if case .received(let head) = content { return ResponseHeadParser.hashOfNames(head.bytes) }
+        return nil
+    }
+
+    /// The memory that it takes, estimated. A field in a table has about 128 bytes besides its texts.
+    package var estimatedBytes: Int {
+        switch content {
+        case .received(let head): head.bytes.count
+        case .made(let head): head.headerFields.count * 256
+        }
+    }
+
     /// The head with all its fields.
     package var whole: HTTPResponse {
         switch content {
@@ -73,7 +87,7 @@ package struct ResponseHead: Sendable {
 private final class ReceivedHead: Sendable {
     let status: HTTPResponse.Status
     let declaresCoding: Bool
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
     private let made = Lock<HTTPFields?>(nil)
 
     init(_ status: HTTPResponse.Status, _ bytes: [UInt8], declaresCoding: Bool) {

@@ -45,6 +45,21 @@ enum ResponseHeadParser {
     /// Returns the fields of checked trailers (``TrailerLines``), which have no status line.
     static func trailers(_ bytes: [UInt8]) -> HTTPFields { fields(bytes, skipsStatusLine: false) }
 
+    /// Returns the hash of the names in a head that passed ``check(_:)``, as they are written. It differs between processes.
+    static func hashOfNames(_ bytes: [UInt8]) -> Int {
+        bytes.withUnsafeBufferPointer { buffer in
+            var (start, hasher) = (0, Hasher())
+            _ = nextLine(of: buffer, from: &start)
+            while let line = nextLine(of: buffer, from: &start) {
+                let line = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: line))
+                guard !line.isContinuation, let colon = line.firstOffset(of: UInt8(ascii: ":")) else { continue }
+                // With the colon: two lists of names have different bytes.
+                hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: line[...colon]))
+            }
+            return hasher.finalize()
+        }
+    }
+
     private static func fields(_ bytes: [UInt8], skipsStatusLine: Bool) -> HTTPFields {
         bytes.withUnsafeBufferPointer { buffer in
             var start = 0

@@ -55,7 +55,8 @@ package final class TransferNotes: Sendable {
 
     /// The attempts so far, in the order of their starts.
     package var attempts: [Attempt] {
-        noted.withLock { $0.attempts }.sorted { $0.startedAt < $1.startedAt }
+        let attempts = noted.withLock { $0.attempts }
+        return attempts.count < 2 ? attempts : attempts.sorted { $0.startedAt < $1.startedAt }
     }
 
     /// Adds an attempt, or replaces the earlier facts of it.

@@ -38,7 +38,12 @@ final class RecordKeeper: DetailedObserver {
             state.ring.removeOld(at: now)
             return state.ring
         }
-        return ring.records
+        return ring.contents.map { content in
+            switch content {
+            case .record(let record): record
+            case .call(let call): maker.record(of: call)
+            }
+        }
     }
 
     var storedBytes: Int { state.withLock { $0.ring.bytes } }
@@ -60,46 +65,31 @@ final class RecordKeeper: DetailedObserver {
             settings.includes.matchesHead(of: details.request),
             settings.excludes.map({ !$0.matchesHead(of: details.request) }) ?? true
         else { return }
-        // By index: the variable of a loop would be a copy of a hop.
-        let targets = call.hops.indices.map { index in
-            let text = call.hops[index].messages?.url ?? ""
-            return HopTarget(text, details.resolver, canonical: call.hops[index].rewritten?.canonical(of: text))
-        }
-        let isChosen = state.withLock { [maximum = settings.maximumHosts, sampling = settings.sampling] state in
+        var ended = maker.ended(call, details)
+        let isChosen = state.withLock {
+            [targets = ended.targets, maximum = settings.maximumHosts, sampling = settings.sampling] state in
             let number = UInt64(state.counters.calls.calls)
             state.counters.add(call, targets, maximum: maximum)
             return sampling.includes(call, number: number)
         }
         guard isChosen else { return }
-        var record = maker.record(of: call, details, targets)
-        if let edit = settings.edit, !edit(&record) { return }
-        let (size, now) = (record.estimatedBytes, time.now())
-        state.withLock { [record] state in
-            state.counters.records += 1
-            state.ring.append(record, bytes: size, at: now)
+        if maker.mayKeep(ended) {
+            ended.call.cutSecrets(by: settings.redaction)
+            return store(.call(ended), bytes: ended.estimatedBytes)
         }
+        var record = maker.record(of: ended)
+        if let edit = settings.edit, !edit(&record) { return }
+        let size = record.estimatedBytes
+        store(.record(record), bytes: size)
         settings.files?.append(record, bytes: size)
         settings.exporter?.append(record, bytes: size)
     }
-}
 
-/// The target of a hop: its URL in canonical form, and the labels that it is counted under.
-struct HopTarget: Sendable {
-    /// Nil for a text that is no http or https URL.
-    let url: HTTPDNSRewriter.CanonicalURL?
-    /// The host without its port; `-` for a text that is no http or https URL.
-    let host: String
-    /// The pattern of the host's route; `none` without one.
-    let route: String
-
-    /// - Parameter canonical: The URL in canonical form, if it is known.
-    init(_ text: String, _ resolver: HTTPDNSResolver?, canonical: HTTPDNSRewriter.CanonicalURL? = nil) {
-        url = canonical ?? (try? HTTPDNSRewriter.Canonicalizer.canonicalize(text))
-        host = url?.host.description ?? "-"
-        guard case .name(let name)? = url?.host, let route = resolver?.route(for: name) else {
-            route = "none"
-            return
+    private func store(_ content: consuming RecordRing.Content, bytes size: Int) {
+        let entry = RecordRing.Entry(content, bytes: size, time: time.now())
+        state.withLock { state in
+            state.counters.records += 1
+            state.ring.append(entry)
         }
-        self.route = route.pattern.description
     }
 }

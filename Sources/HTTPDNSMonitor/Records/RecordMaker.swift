@@ -14,31 +14,47 @@ struct RecordMaker: Sendable {
 
     private let settings: HTTPDNSTrafficMonitor.Settings
     private let clock: WallClock
+    /// Whether only those who read the records of the monitor get them, without bodies.
+    private let isForReaders: Bool
 
     init(_ settings: HTTPDNSTrafficMonitor.Settings, clock: WallClock) {
         self.settings = settings
+        isForReaders =
+            settings.edit == nil && settings.files == nil && settings.exporter == nil
+            && settings.requestBodyLimit.bytes == 0 && settings.responseBodyLimit.bytes == 0
         self.clock = clock
     }
 
-    /// - Parameter targets: The targets of the hops.
-    func record(
-        of call: HTTPDNSClient.CallRecord,
-        _ details: CallDetails,
-        _ targets: [HopTarget]
-    ) -> HTTPDNSTrafficMonitor.Record {
+    /// Returns the call that has ended now.
+    func ended(_ call: HTTPDNSClient.CallRecord, _ details: CallDetails) -> EndedCall {
         let elapsed = SystemTimeSource().now() - call.start
-        let isWithheld = settings.withholdsBodies?.matchesHead(of: details.request) ?? false
+        return EndedCall(call, details, startTime: clock.now() - elapsed.wholeNanoseconds / 1_000_000)
+    }
+
+    /// Returns whether a call may be kept until its record is read, when the secrets that names show in its header fields are cut.
+    /// Otherwise something else takes the record, or there may be other secrets.
+    func mayKeep(_ ended: EndedCall) -> Bool {
+        guard isForReaders, ended.call.error == nil else { return false }
+        return ended.targets.indices.allSatisfy { index in
+            guard ended.call.hops[index].error == nil, let url = ended.targets[index].url else { return false }
+            return !redaction.mayChange(url, ended.call.hops[index].messages?.url)
+        }
+    }
+
+    /// Returns the record of a call.
+    func record(of ended: EndedCall) -> HTTPDNSTrafficMonitor.Record {
+        let (call, details) = (ended.call, ended.call.details)
+        let isWithheld = details.flatMap { settings.withholdsBodies?.matchesHead(of: $0.request) } ?? false
         let hops = call.hops.indices.map { index in
-            hop(call.hops[index], targets[index], of: call, details, isWithheld: isWithheld)
+            hop(call.hops[index], ended.targets[index], of: call, details, isWithheld: isWithheld)
         }
         // Mostly the caller's URL is that of the first hop.
-        let text = details.request.url
-        let isFirst = !call.hops.isEmpty && call.hops[0].messages?.url == text
+        let isFirst = !call.hops.isEmpty && call.hops[0].messages?.url == ended.url
         return Monitor.Record(
             callID: call.callID,
-            startTime: clock.now() - elapsed.wholeNanoseconds / 1_000_000,
+            startTime: ended.startTime,
             method: call.method.rawValue,
-            url: isFirst ? hops[0].url : redaction.url(HopTarget(text, nil).url, text),
+            url: isFirst ? hops[0].url : redaction.url(HopTarget(ended.url, nil).url, ended.url),
             outcome: call.outcome.description,
             status: call.status?.code,
             failure: call.error.map(failure),
@@ -48,8 +64,8 @@ struct RecordMaker: Sendable {
             retries: call.retries,
             bodyBytes: call.bodyBytes,
             isBodyComplete: call.isBodyComplete,
-            requestBody: requestBody(details.request, isWithheld: isWithheld),
-            responseBody: responseBody(call, details, isWithheld: isWithheld),
+            requestBody: details.flatMap { requestBody($0.request, isWithheld: isWithheld) },
+            responseBody: details.flatMap { responseBody(call, $0, isWithheld: isWithheld) },
             hops: hops
         )
     }
@@ -66,7 +82,7 @@ struct RecordMaker: Sendable {
         _ hop: HTTPDNSClient.CallRecord.Hop,
         _ target: HopTarget,
         of call: HTTPDNSClient.CallRecord,
-        _ details: CallDetails,
+        _ details: CallDetails?,
         isWithheld: Bool
     ) -> HTTPDNSTrafficMonitor.Hop {
         let messages = hop.messages
@@ -81,7 +97,9 @@ struct RecordMaker: Sendable {
             url: redaction.url(target.url, messages?.url ?? hop.url),
             route: target.route,
             requestFields: redaction.fields(messages?.requestFields ?? [:]),
-            requestBody: messages.flatMap { changedBody($0, details.request, isWithheld: isWithheld) },
+            requestBody: messages.flatMap { sent in
+                details.flatMap { changedBody(sent, $0.request, isWithheld: isWithheld) }
+            },
             isAnsweredInProcess: hop.isAnsweredInProcess,
             cacheSource: hop.cacheSource?.description,
             isMerged: hop.isMerged,
@@ -199,5 +217,56 @@ struct RecordMaker: Sendable {
             mediaType: response.headerFields.singleton(.contentType)?.value,
             isCoded: coding != "identity" && !(call.hops.last?.messages?.isDecoded ?? true)
         ).body(isWithheld: isWithheld, redaction)
+    }
+}
+
+/// A call that has ended, of which a record can be made.
+struct EndedCall: Sendable {
+    var call: HTTPDNSClient.CallRecord
+    /// The URL of the caller's request, as it was written.
+    let url: String
+    /// The targets of the hops, one for each.
+    let targets: [HopTarget]
+    /// Milliseconds since 1970.
+    let startTime: Int64
+
+    init(_ call: HTTPDNSClient.CallRecord, _ details: CallDetails, startTime: Int64) {
+        self.call = call
+        url = details.request.url
+        // By index: the variable of a loop would be a copy of a hop.
+        targets = call.hops.indices.map { index in
+            let text = call.hops[index].messages?.url ?? ""
+            return HopTarget(text, details.resolver, canonical: call.hops[index].rewritten?.canonical(of: text))
+        }
+        self.startTime = startTime
+    }
+
+    /// The memory that the call takes, estimated: its texts, and the size of its fixed parts.
+    var estimatedBytes: Int {
+        call.hops.indices.reduce(MemoryLayout<Self>.stride + url.utf8.count) { sum, index in
+            sum + MemoryLayout<HTTPDNSClient.CallRecord.Hop>.stride + MemoryLayout<HopTarget>.stride
+                + (call.hops[index].messages?.estimatedBytes ?? 0)
+        }
+    }
+}
+
+/// The target of a hop: its URL in canonical form, and the labels that it is counted under.
+struct HopTarget: Sendable {
+    /// Nil for a text that is no http or https URL.
+    let url: HTTPDNSRewriter.CanonicalURL?
+    /// The host without its port; `-` for a text that is no http or https URL.
+    let host: String
+    /// The pattern of the host's route; `none` without one.
+    let route: String
+
+    /// - Parameter canonical: The URL in canonical form, if it is known.
+    init(_ text: String, _ resolver: HTTPDNSResolver?, canonical: HTTPDNSRewriter.CanonicalURL? = nil) {
+        url = canonical ?? (try? HTTPDNSRewriter.Canonicalizer.canonicalize(text))
+        host = url?.host.description ?? "-"
+        guard case .name(let name)? = url?.host, let route = resolver?.route(for: name) else {
+            route = "none"
+            return
+        }
+        self.route = route.pattern.description
     }
 }

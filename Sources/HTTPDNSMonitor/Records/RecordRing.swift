@@ -6,7 +6,11 @@ internal import HTTPDNSPrimitives
 
 /// The newest records, bounded by their number, bytes and age. A value.
 struct RecordRing: Sendable {
-    typealias Record = HTTPDNSTrafficMonitor.Record
+    /// A record, or a call of which one is made when it is read: most records are not.
+    enum Content: Sendable {
+        case record(HTTPDNSTrafficMonitor.Record)
+        case call(EndedCall)
+    }
 
     struct Limits: Hashable, Sendable {
         var records: Int
@@ -15,13 +19,13 @@ struct RecordRing: Sendable {
     }
 
     /// A record is long, and an object is not copied with it.
-    private final class Entry: Sendable {
-        let record: Record
+    final class Entry: Sendable {
+        let content: Content
         let bytes: Int
         let time: MonotonicTime
 
-        init(_ record: Record, bytes: Int, time: MonotonicTime) {
-            (self.record, self.bytes, self.time) = (record, bytes, time)
+        init(_ content: consuming Content, bytes: Int, time: MonotonicTime) {
+            (self.content, self.bytes, self.time) = (content, bytes, time)
         }
     }
 
@@ -37,16 +41,16 @@ struct RecordRing: Sendable {
     /// The number of records.
     var count: Int { entries.count - head }
 
-    /// The records, the oldest first.
-    var records: [Record] { entries[head...].compactMap { $0?.record } }
+    /// The records and calls, the oldest first.
+    var contents: [Content] { entries[head...].compactMap { $0?.content } }
 
     /// Adds a record, and removes the oldest ones above the limits. A record that is longer than the limit is not added.
-    mutating func append(_ record: Record, bytes size: Int, at now: MonotonicTime) {
-        guard limits.records > 0, size <= limits.bytes else { return }
-        removeOld(at: now)
-        while count > 0, count >= limits.records || bytes > limits.bytes - size { removeFirst() }
-        entries.append(Entry(record, bytes: size, time: now))
-        bytes += size
+    mutating func append(_ entry: Entry) {
+        guard limits.records > 0, entry.bytes <= limits.bytes else { return }
+        removeOld(at: entry.time)
+        while count > 0, count >= limits.records || bytes > limits.bytes - entry.bytes { removeFirst() }
+        entries.append(entry)
+        bytes += entry.bytes
     }
 
     /// Removes the records that are too old.

@@ -32,19 +32,25 @@ extension HTTPDNSTrafficMonitor {
         mutating func add(_ call: HTTPDNSClient.CallRecord, _ targets: [HopTarget], maximum: Int) {
             calls.add(call)
             for (index, target) in targets.enumerated() {
-                let hop = call.hops[index]
                 // A response that the caller got, and that failed later, has failed with its body.
                 let hasFailedBody = call.outcome == .failed && call.status != nil && index == call.hops.count - 1
-                let isFailed = hop.error != nil || hasFailedBody
-                traffic.add(hop, isFailed: isFailed)
-                hosts[Self.label(target.host, in: hosts, maximum), default: Traffic()].add(hop, isFailed: isFailed)
-                routes[Self.label(target.route, in: routes, maximum), default: Traffic()].add(hop, isFailed: isFailed)
+                let hop = Traffic(call.hops[index], isFailed: call.hops[index].error != nil || hasFailedBody)
+                traffic.add(hop)
+                Self.add(hop, to: &hosts, of: target.host, maximum)
+                Self.add(hop, to: &routes, of: target.route, maximum)
             }
         }
 
-        private static func label(_ label: String, in sums: [String: Traffic], _ maximum: Int) -> String {
+        private static func add(
+            _ hop: Traffic,
+            to sums: inout [String: Traffic],
+            of label: String,
+            _ maximum: Int
+        ) {
+            // Nearly all labels are there.
+            if let index = sums.index(forKey: label) { return sums.values[index].add(hop) }
             let count = sums.count - (sums[others] == nil ? 0 : 1)
-            return sums[label] != nil || count < maximum ? label : others
+            sums[count < maximum ? label : others, default: Traffic()].add(hop)
         }
     }
 
@@ -82,8 +88,8 @@ extension HTTPDNSTrafficMonitor {
 
         private func rate(_ count: Int) -> Double { requests == 0 ? 0 : Double(count) / Double(requests) }
 
-        fileprivate mutating func add(_ hop: HTTPDNSClient.CallRecord.Hop, isFailed: Bool) {
-            add(
+        fileprivate init(_ hop: HTTPDNSClient.CallRecord.Hop, isFailed: Bool) {
+            self.init(
                 isAnsweredInProcess: hop.isAnsweredInProcess || hop.isMerged,
                 status: hop.status?.code,
                 isFailed: isFailed,
@@ -96,9 +102,9 @@ extension HTTPDNSTrafficMonitor {
             )
         }
 
-        /// Adds a recorded hop.
-        mutating func add(_ hop: Hop, isFailed: Bool) {
-            add(
+        /// Creates the sums of a recorded hop.
+        init(_ hop: Hop, isFailed: Bool) {
+            self.init(
                 isAnsweredInProcess: hop.isAnsweredInProcess || hop.isMerged,
                 status: hop.status,
                 isFailed: isFailed,
@@ -106,23 +112,36 @@ extension HTTPDNSTrafficMonitor {
             )
         }
 
-        private mutating func add(isAnsweredInProcess: Bool, status: Int?, isFailed: Bool, bytes: Bytes) {
+        private init(isAnsweredInProcess: Bool, status: Int?, isFailed: Bool, bytes: Bytes) {
             guard !isAnsweredInProcess else {
-                answeredInProcess += 1
+                answeredInProcess = 1
                 return
             }
-            requests += 1
+            requests = 1
             switch status {
-            case .some(400...499): clientErrors += 1
-            case .some(500...599): serverErrors += 1
-            case nil where !isFailed: canceled += 1
+            case .some(400...499): clientErrors = 1
+            case .some(500...599): serverErrors = 1
+            case nil where !isFailed: canceled = 1
             default: break
             }
-            if isFailed { failed += 1 }
-            requestHeadBytes.addSaturated(bytes.requestHead)
-            requestBodyBytes.addSaturated(bytes.requestBody)
-            responseHeadBytes.addSaturated(bytes.responseHead)
-            responseBodyBytes.addSaturated(bytes.responseBody)
+            if isFailed { failed = 1 }
+            requestHeadBytes = bytes.requestHead ?? 0
+            requestBodyBytes = bytes.requestBody ?? 0
+            responseHeadBytes = bytes.responseHead ?? 0
+            responseBodyBytes = bytes.responseBody ?? 0
+        }
+
+        mutating func add(_ other: Traffic) {
+            requests += other.requests
+            answeredInProcess += other.answeredInProcess
+            clientErrors += other.clientErrors
+            serverErrors += other.serverErrors
+            failed += other.failed
+            canceled += other.canceled
+            requestHeadBytes.addSaturated(other.requestHeadBytes)
+            requestBodyBytes.addSaturated(other.requestBodyBytes)
+            responseHeadBytes.addSaturated(other.responseHeadBytes)
+            responseBodyBytes.addSaturated(other.responseBodyBytes)
         }
     }
 }

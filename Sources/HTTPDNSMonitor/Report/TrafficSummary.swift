@@ -127,9 +127,10 @@ extension HTTPDNSTrafficMonitor.Counters {
         calls.requestBodyBytes.addSaturated(bytes.requestBody)
         calls.responseHeadBytes.addSaturated(bytes.responseHead)
         calls.responseBodyBytes.addSaturated(bytes.responseBody)
-        traffic.add(hop, isFailed: isFailed)
-        hosts[HopTarget(hop.url, nil).host, default: .init()].add(hop, isFailed: isFailed)
-        routes[hop.route, default: .init()].add(hop, isFailed: isFailed)
+        let sum = HTTPDNSTrafficMonitor.Traffic(hop, isFailed: isFailed)
+        traffic.add(sum)
+        hosts[HopTarget(hop.url, nil).host, default: .init()].add(sum)
+        routes[hop.route, default: .init()].add(sum)
     }
 }
 

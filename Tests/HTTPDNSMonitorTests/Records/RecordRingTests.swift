@@ -9,19 +9,21 @@ import Testing
 @testable import HTTPDNSMonitor
 
 struct RecordRingTests {
-    private static func record(_ number: UInt64) -> Monitor.Record {
-        Monitor.Record(
-            callID: number,
-            startTime: 0,
-            method: "GET",
-            url: "http://one.test/",
-            outcome: "finished",
-            duration: .zero,
-            redirects: 0,
-            retries: 0,
-            bodyBytes: 0,
-            isBodyComplete: true,
-            hops: []
+    private static func content(_ number: UInt64) -> RecordRing.Content {
+        .record(
+            Monitor.Record(
+                callID: number,
+                startTime: 0,
+                method: "GET",
+                url: "http://one.test/",
+                outcome: "finished",
+                duration: .zero,
+                redirects: 0,
+                retries: 0,
+                bodyBytes: 0,
+                isBodyComplete: true,
+                hops: []
+            )
         )
     }
 
@@ -46,21 +48,21 @@ struct RecordRingTests {
         var ring = RecordRing(RecordRing.Limits(records: bound.records, bytes: bound.bytes, age: bound.age))
         for number in 0..<200 {
             let time = MonotonicTime(nanoseconds: Int64(number) * 1_000_000_000)
-            ring.append(Self.record(UInt64(number)), bytes: 10, at: time)
+            ring.append(RecordRing.Entry(Self.content(UInt64(number)), bytes: 10, time: time))
         }
-        #expect(ring.records.map(\.callID) == Array(bound.left))
+        #expect(ring.contents.map(\.callID) == Array(bound.left))
         #expect(ring.count == bound.left.count && ring.bytes == bound.left.count * 10)
         ring.removeAll()
-        #expect(ring.records.isEmpty && ring.bytes == 0)
+        #expect(ring.contents.isEmpty && ring.bytes == 0)
     }
 
     @Test("A record above the limit of bytes is not stored, and removes nothing")
     func tooLong() {
         var ring = RecordRing(RecordRing.Limits(records: 10, bytes: 50, age: .seconds(10)))
         let now = MonotonicTime(nanoseconds: 0)
-        ring.append(Self.record(1), bytes: 40, at: now)
-        ring.append(Self.record(2), bytes: 51, at: now)
-        #expect(ring.records.map(\.callID) == [1])
+        ring.append(RecordRing.Entry(Self.content(1), bytes: 40, time: now))
+        ring.append(RecordRing.Entry(Self.content(2), bytes: 51, time: now))
+        #expect(ring.contents.map(\.callID) == [1])
     }
 
     @Test("Old records are gone when records are read, and bytes stay below the limit")
@@ -83,5 +85,11 @@ struct RecordRingTests {
         #expect(monitor.records.isEmpty && monitor.storedBytes == .bytes(0))
         #expect(monitor.counters.calls.calls == 50)
         try await client.shutdown()
+    }
+}
+
+extension RecordRing.Content {
+    fileprivate var callID: UInt64? {
+        if case .record(let record) = self { record.callID } else { nil }
     }
 }

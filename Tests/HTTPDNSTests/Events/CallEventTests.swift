@@ -296,13 +296,11 @@ struct CallEventTests {
         func time(_ nanoseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
         let request = Request(url: "https://one.test/")
         var log = CallLog(1, request, at: time(0))
-        _ = log.note(.hopBegan(0, request), at: time(10))
-        _ = log.note(.hopEnded(0, .failure(CancellationError())), at: time(15))
-        _ = log.note(.hopBegan(1, request), at: time(20))
+        log.note(.hopEnded(0, request, since: time(10), .failure(CancellationError())), at: time(15))
         let sending = log.beginSending(1, request, at: time(20))
-        _ = log.note(.failed(sending, CancellationError()), at: time(27))
-        _ = log.note(.hopEnded(1, .failure(CancellationError())), at: time(28))
-        let ended = log.note(.ended(.whole(decoded: nil)), at: time(100))
+        log.note(.failed(sending, CancellationError()), at: time(27))
+        log.note(.hopEnded(1, request, since: time(20), .failure(CancellationError())), at: time(28))
+        let ended = log.end(.whole(decoded: nil), at: time(100))
         let record = try #require(ended)
         #expect(record.hops.map(\.cancellation) == [.nanoseconds(5), .nanoseconds(7)])
         #expect(record.hops.map(\.isUnsent) == [true, false] && record.hops.allSatisfy { $0.duration == nil })
@@ -315,17 +313,16 @@ struct CallEventTests {
         var log = CallLog(1, request, at: time(0), bodyLimit: 0)
         var sendings: [Int] = []
         for number in 0..<200 {
-            _ = log.note(.hopBegan(number, request), at: time(number))
             let sending = log.beginSending(number, request, at: time(number))
             sendings.append(sending)
-            _ = log.note(.waited(sending, since: time(0)), at: time(number + 1))
-            _ = log.note(.failed(sending, Refused()), at: time(number))
-            _ = log.note(.hopEnded(number, .failure(Refused())), at: time(number))
+            log.note(.waited(sending, since: time(0)), at: time(number + 1))
+            log.note(.failed(sending, Refused()), at: time(number))
+            log.note(.hopEnded(number, request, since: time(number), .failure(Refused())), at: time(number))
         }
         #expect(sendings == Array(0..<200))
         // Late notes of one that is left out, and of one that is kept.
-        for sending in [100, 150] { _ = log.note(.waited(sending, since: time(0)), at: time(1_000)) }
-        let ended = log.note(.ended(.failed(Refused())), at: time(1_000))
+        for sending in [100, 150] { log.note(.waited(sending, since: time(0)), at: time(1_000)) }
+        let ended = log.end(.failed(Refused()), at: time(1_000))
         let record = try #require(ended)
         #expect(record.hops.map(\.number) == Array(0..<64) + Array(136..<200) && record.hopsLeftOut == 72)
         for hop in record.hops {

@@ -35,9 +35,8 @@ struct ObserverTests {
     func unwanted() {
         let (request, start) = (Request(url: "https://one.test/"), MonotonicTime(nanoseconds: 0))
         var log = CallLog(1, request, at: start, making: [.redirect, .failed])
-        for fact in [CallFact.began, .redirected(.found, to: request), .ended(.failed(CancellationError()))] {
-            _ = log.note(fact, at: start)
-        }
+        for fact in [CallFact.began, .redirected(.found, to: request)] { log.note(fact, at: start) }
+        _ = log.end(.failed(CancellationError()), at: start)
         #expect(log.takeEvents().map(\.kind) == [.redirect])
     }
 
@@ -55,10 +54,9 @@ struct ObserverTests {
             kept = body
             let request = Request(method: .post, url: "https://one.test/", body: .stream(body))
             var log = CallLog(1, request, at: start, making: [], bodyLimit: 0)
-            _ = log.note(.hopBegan(1, request), at: start)
             _ = log.beginSending(1, request, at: start)
-            _ = log.note(.hopEnded(1, .failure(CancellationError())), at: start)
-            let record = log.note(.ended(.failed(CancellationError())), at: start)
+            log.note(.hopEnded(1, request, since: start, .failure(CancellationError())), at: start)
+            let record = log.end(.failed(CancellationError()), at: start)
             return (log, record?.hops.first?.messages != nil && kept != nil)
         }
         let (log, hasRecord) = log()
