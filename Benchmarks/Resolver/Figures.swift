@@ -39,6 +39,7 @@ struct Figures: Codable, Sendable {
     var memory: [MemoryResult] = []
     var reload: [ReloadFigures] = []
     var decoding: [DecodingFigures] = []
+    var cold: ColdFigures?
     #if YAML
     var followedFile: FollowedFileFigures?
     #endif

@@ -140,11 +140,5 @@ enum FollowedFileScenario {
         Thread { _ = benchmark_origin_serve(listener, 0, 1024) }.start()
         return port
     }
-
-    private static func processorSeconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
 }
 #endif

@@ -23,7 +23,7 @@ struct ResolverBenchmark: AsyncParsableCommand {
             """
     )
 
-    private static let scenarios = ["cache", "resolver", "stage", "memory", "reload", "file", "decoding"]
+    private static let scenarios = ["cache", "resolver", "stage", "memory", "reload", "file", "decoding", "cold"]
 
     @Option(help: "Measured rounds.")
     var rounds = 7
@@ -75,6 +75,11 @@ struct ResolverBenchmark: AsyncParsableCommand {
         if wants("decoding") {
             figures.decoding = try await DecodingScenario.run(rounds: rounds)
             print(Table.of(figures.decoding))
+        }
+        if wants("cold") {
+            let result = try await ColdScenario.run(rounds: rounds)
+            figures.cold = result
+            print(Table.of(result))
         }
         let targets = Target.all(figures)
         if !targets.isEmpty { print(Table.of(targets)) }

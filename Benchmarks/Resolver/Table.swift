@@ -72,6 +72,12 @@ enum Table {
         return lines.joined(separator: "\n")
     }
 
+    static func of(_ figures: ColdFigures) -> String {
+        let rows = [("alone", figures.alone), ("64 in flight", figures.many), ("two requests", figures.requests)]
+        let lines = ["\n" + left("cold names over DoH", 26) + right("CPU us", 12)]
+        return (lines + rows.map { left($0, 26) + right(number($1), 12) }).joined(separator: "\n")
+    }
+
     static func of(_ targets: [Target]) -> String {
         var lines = ["\n" + left("target", 64) + right("goal", 12) + right("result", 12)]
         for target in targets {

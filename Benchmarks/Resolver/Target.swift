@@ -13,7 +13,7 @@ struct Target: Codable, Sendable {
 
     /// The targets of the scenarios that were run. One hot name has none: its threads wait for one count of uses.
     static func all(_ figures: Figures) -> [Target] {
-        resolver(figures) + stage(figures) + reload(figures) + file(figures)
+        resolver(figures) + stage(figures) + reload(figures) + file(figures) + cold(figures)
     }
 
     private static func resolver(_ figures: Figures) -> [Target] {
@@ -51,6 +51,11 @@ struct Target: Codable, Sendable {
                 Target(text: "look-ups meanwhile (\($0.way)), p99 us", limit: 1000, result: $0.lookUpP99 / 1e3),
             ]
         }
+    }
+
+    private static func cold(_ figures: Figures) -> [Target] {
+        guard let cold = figures.cold else { return [] }
+        return [Target(text: "cold name over DoH, as a multiple of its two requests", limit: 1.2, result: cold.ratio)]
     }
 
     private static func file(_ figures: Figures) -> [Target] {

@@ -23,20 +23,23 @@ package enum Base64 {
     }
 
     private static func digits(of bytes: [UInt8], in alphabet: [UInt8]) -> [UInt8] {
-        var digits: [UInt8] = []
-        digits.reserveCapacity((bytes.count + 2) / 3 * 4)
-        // At most 13 bits of the buffer are used.
-        var (buffer, bits) = (0, 0)
-        for byte in bytes {
-            buffer = (buffer << 8 | Int(byte)) & 0xffff
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                digits.append(alphabet[buffer >> bits & 0x3f])
+        [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { digits, count in
+            // At most 13 bits of the buffer are used.
+            var (buffer, bits) = (0, 0)
+            for byte in bytes {
+                buffer = (buffer << 8 | Int(byte)) & 0xffff
+                bits += 8
+                while bits >= 6 {
+                    bits -= 6
+                    digits[count] = alphabet[buffer >> bits & 0x3f]
+                    count += 1
+                }
+            }
+            if bits > 0 {
+                digits[count] = alphabet[buffer << (6 - bits) & 0x3f]
+                count += 1
             }
         }
-        if bits > 0 { digits.append(alphabet[buffer << (6 - bits) & 0x3f]) }
-        return digits
     }
 
     /// Returns the bytes of Base64 with padding (section 4).

@@ -74,7 +74,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     /// The port, including the scheme's default.
     package let port: UInt16
     /// The canonical text without fragment and user information.
-    package let description: String
+    package private(set) var description: String
     /// The number of bytes of `description` before the path.
     private let targetStart: Int
     private let unsent: UnsentParts?
@@ -166,6 +166,20 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     /// Creates the URL with another host: an address form, or the identity of a `via` rule.
     package init(_ url: ParsedURL, host: Host) {
         self.init(scheme: url.scheme, host: host, port: url.port, target: url.target, unsent: url.unsent)
+    }
+
+    /// Creates the URL with parameters after its own query, as ``init(_:)`` does of the whole text.
+    /// - Parameter parameters: `name=value` pairs, joined by `&`.
+    package init(_ url: ParsedURL, adding parameters: String) throws(URLFailure) {
+        var parameters = "\(url.hasQuery ? "&" : "?")\(parameters)"
+        // libcurl's parser leaves these characters as they are, and costs ten times as much.
+        let isPlain = parameters.withUTF8 { $0.allSatisfy { 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "#") } }
+        guard isPlain, url.unsent == nil else {
+            self = try ParsedURL(url.description + parameters)
+            return
+        }
+        self = url
+        description += parameters
     }
 
     private init(scheme: Scheme, host: Host, port: UInt16, target: String, unsent: UnsentParts?) {

@@ -108,6 +108,21 @@ struct ParsedURLTests {
         #expect(try ParsedURL("http://\(name)/").host == .name(name))
     }
 
+    @Test(
+        "A URL with added parameters is that of the whole text",
+        arguments: [
+            "https://one.test/a", "https://192.0.2.1/a", "http://[2001:db8::7]:8080/a?", "https://one.test/a?b=c",
+            "https://one.test./a",
+        ],
+        ["dns=AAAB-_", "a=b&c=d%20e", "", "a=b c", "a=#b", "a=\u{e4}", "a=b?c/d"]
+    )
+    func added(url: String, parameters: String) throws {
+        let base = try ParsedURL(url)
+        let whole = try? ParsedURL(base.description + (url.contains("?") ? "&" : "?") + parameters)
+        let added = try? ParsedURL(base, adding: parameters)
+        #expect(added == whole && (added == nil) == parameters.contains(" "))
+    }
+
     @Test("A thousand spellings are deterministic and idempotent")
     func idempotence() throws {
         var generator = SystemRandomNumberGenerator()

@@ -103,8 +103,10 @@ package struct CacheControl: Hashable, Sendable {
     /// Splits a field at the commas outside quotes. A name is in lower case, and a value is without its quotes.
     static func directives(in field: String) -> [(name: String, value: String?)] {
         ListElements(field).compactMap { element in
-            guard let equals = element.firstIndex(of: "=") else { return (element.lowercased(), nil) }
-            let value = element[element.index(after: equals)...]
+            guard let equals = element.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+                return (element.lowercased(), nil)
+            }
+            let value = element[element.utf8.index(after: equals)...]
             return (element[..<equals].lowercased(), unquoted(value))
         }
     }
@@ -131,26 +133,32 @@ package struct ListElements: Sequence {
     private let elements: [String]
 
     package init(_ field: String) {
+        var field = field
+        elements = field.withUTF8(ListElements.elements)
+    }
+
+    private static func elements(_ bytes: UnsafeBufferPointer<UInt8>) -> [String] {
         var elements: [String] = []
-        var current: [UInt8] = []
+        func add(_ element: Range<Int>) {
+            let element = UnsafeBufferPointer(rebasing: bytes[element].trimmed)
+            if !element.isEmpty { elements.append(String(decoding: element, as: UTF8.self)) }
+        }
+        var start = 0
         var (isQuoted, isEscaped) = (false, false)
-        for byte in field.utf8 {
+        for (index, byte) in bytes.enumerated() {
             if byte == UInt8(ascii: ","), !isQuoted {
-                elements.append(String(decoding: current.trimmed, as: UTF8.self))
-                current = []
-                continue
-            }
-            if isEscaped {
+                add(start..<index)
+                start = index + 1
+            } else if isEscaped {
                 isEscaped = false
             } else if byte == UInt8(ascii: "\\"), isQuoted {
                 isEscaped = true
             } else if byte == UInt8(ascii: "\"") {
                 isQuoted.toggle()
             }
-            current.append(byte)
         }
-        elements.append(String(decoding: current.trimmed, as: UTF8.self))
-        self.elements = elements.filter { !$0.isEmpty }
+        add(start..<bytes.count)
+        return elements
     }
 
     package func makeIterator() -> Array<String>.Iterator { elements.makeIterator() }

@@ -55,10 +55,8 @@ package struct UpstreamLocation: Sendable {
     /// Returns the URL with parameters after its own query.
     /// - Parameter parameters: `name=value` pairs in the characters that a query may have, joined by `&`.
     func url(adding parameters: String) throws(HTTPDNSProviderError) -> ParsedURL {
-        let text = url.description
-        let separator = text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         do throws(URLFailure) {
-            return try ParsedURL("\(text)\(separator)\(parameters)")
+            return try ParsedURL(url, adding: parameters)
         } catch {
             // The error's text is dropped: it may quote the URL, and with it a signature.
             throw HTTPDNSProviderError(code: .unreachable, message: "the query does not fit into the url")
