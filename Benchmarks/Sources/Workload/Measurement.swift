@@ -27,7 +27,7 @@ public func measure(
     insight: Insight = Insight(),
     send: @escaping @Sendable () async throws -> Answer
 ) async throws {
-    try await run(orders.warmUp, orders, send)
+    _ = try await run(orders.warmUp, orders, send)
     let slowAtStart = insight.slowResponses()
     let loopsAtStart = insight.loopSeconds?() ?? [:]
     let start = Usage.now()

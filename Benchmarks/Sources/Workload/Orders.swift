@@ -37,6 +37,10 @@ public struct Orders: Sendable {
     public var slowURL = ""
     /// The length of the body that each request sends in a POST; 0 for GETs.
     public var postBytes = 0
+    /// The file whose bytes each POST has; nil for none.
+    public var uploadPath: String?
+    /// Whether the body of each POST is a stream of 64 KiB chunks.
+    public var streamsUpload = false
     /// The number of mappings of other names.
     public var otherMappings = 0
     /// The number of the client's loops; 0 leaves the default.
@@ -72,6 +76,8 @@ public struct Orders: Sendable {
             case "--slow": slow = try Self.count(value, flag, from: 1)
             case "--slow-url": slowURL = value
             case "--post": postBytes = try Self.count(value, flag, from: 1)
+            case "--upload-file": uploadPath = value
+            case "--upload-stream": streamsUpload = try Self.count(value, flag, from: 0) > 0
             case "--other-mappings": otherMappings = try Self.count(value, flag, from: 1)
             case "--interceptors": interceptors = try Self.count(value, flag, from: 1)
             case "--monitored": isMonitored = try Self.count(value, flag, from: 0) > 0
@@ -95,6 +101,8 @@ public struct Orders: Sendable {
 
     /// The body of each POST.
     public var postBody: [UInt8] { [UInt8](repeating: UInt8(ascii: "x"), count: postBytes) }
+    /// The same body as a stream.
+    public var postStream: UploadStream { UploadStream(bytes: postBytes) }
 
     private static func count(_ text: String, _ flag: String, from minimum: Int) throws(OrdersError) -> Int {
         guard let number = Int(text), number >= minimum else {
@@ -110,6 +118,25 @@ public struct Orders: Sendable {
         default: throw OrdersError("--http-version takes 1.1 or 2, not \"\(text)\"")
         }
     }
+}
+
+/// A body of a length in chunks of 64 KiB.
+public struct UploadStream: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    private var left: Int
+    private let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: 64 * 1024)
+
+    init(bytes: Int) { left = bytes }
+
+    /// Returns the next chunk; nil at the end.
+    public mutating func next() async -> [UInt8]? {
+        guard left > 0 else { return nil }
+        let count = Swift.min(left, chunk.count)
+        left -= count
+        return count == chunk.count ? chunk : Array(chunk.prefix(count))
+    }
+
+    /// Itself: a copy begins again.
+    public func makeAsyncIterator() -> UploadStream { self }
 }
 
 /// Orders that cannot be followed.

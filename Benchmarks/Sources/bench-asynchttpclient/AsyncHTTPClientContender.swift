@@ -17,7 +17,10 @@ struct AsyncHTTPClientContender {
         template.headers = ["Accept": "*/*", "User-Agent": "bench"]
         if orders.postBytes > 0 {
             template.method = .POST
-            template.body = .bytes(ByteBuffer(bytes: orders.postBody))
+            template.body =
+                orders.streamsUpload
+                ? .stream(orders.postStream.map { ByteBuffer(bytes: $0) }, length: .known(Int64(orders.postBytes)))
+                : .bytes(ByteBuffer(bytes: orders.postBody))
         }
         let request = template
         try await measure(orders) {

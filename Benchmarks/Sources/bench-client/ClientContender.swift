@@ -39,10 +39,10 @@ struct ClientContender {
     }
 
     private static func measure(_ orders: Orders, _ insight: Insight, _ client: HTTPDNSClient) async throws {
-        let body = orders.postBytes > 0 ? HTTPDNSClient.Request.Body.bytes(orders.postBody) : nil
+        let body = body(orders)
         try await Workload.measure(orders, insight: insight) {
             let response =
-                if let body {
+                if let body = orders.streamsUpload ? stream(orders) : body {
                     try await client.post(orders.url, headerFields: headerFields, body: body)
                 } else {
                     try await client.get(orders.url, headerFields: headerFields)
@@ -53,6 +53,16 @@ struct ClientContender {
                 isHTTP2: response.version == .http2
             )
         }
+    }
+
+    private static func body(_ orders: Orders) -> HTTPDNSClient.Request.Body? {
+        if let path = orders.uploadPath { return .file(path) }
+        return orders.postBytes > 0 && !orders.streamsUpload ? .bytes(orders.postBody) : nil
+    }
+
+    /// Returns a body that is read once.
+    private static func stream(_ orders: Orders) -> HTTPDNSClient.Request.Body {
+        .stream(length: Int64(orders.postBytes), orders.postStream)
     }
 
     private static func read(_ body: HTTPDNSClient.Response.Body, _ orders: Orders) async throws -> Int {

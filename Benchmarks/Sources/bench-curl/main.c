@@ -29,8 +29,9 @@ struct transfer {
     CURL *easy;
     bool is_slow;
     double started;
-    // The file that the body is saved to.
+    // The file that the body is saved to, or that is uploaded.
     int file;
+    long unsent;
     struct bytes head;
     struct bytes body;
 };
@@ -96,6 +97,22 @@ static size_t on_body(char *start, size_t size, size_t count, void *context) {
     return size * count;
 }
 
+static size_t on_upload(char *start, size_t size, size_t count, void *context) {
+    struct transfer *transfer = context;
+    size_t bytes = size * count;
+    if (transfer->contender->orders.upload_path) {
+        ssize_t read_bytes = read(transfer->file, start, bytes);
+        if (read_bytes < 0) {
+            fail("--upload-file cannot be read");
+        }
+        return read_bytes;
+    }
+    bytes = bytes < (size_t)transfer->unsent ? bytes : (size_t)transfer->unsent;
+    memset(start, 'x', bytes);
+    transfer->unsent -= bytes;
+    return bytes;
+}
+
 static struct curl_slist *line(struct curl_slist *list, const char *text) {
     struct curl_slist *longer = curl_slist_append(list, text);
     if (!longer) {
@@ -154,7 +171,16 @@ static void start(struct transfer *transfer) {
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-    if (contender->post_body) {
+    if (orders->upload_path || orders->upload_stream) {
+        if (orders->upload_path && (transfer->file = open(orders->upload_path, O_RDONLY)) < 0) {
+            fail("--upload-file cannot be read");
+        }
+        transfer->unsent = orders->post_bytes;
+        curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)orders->post_bytes);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_upload);
+        curl_easy_setopt(easy, CURLOPT_READDATA, transfer);
+    } else if (contender->post_body) {
         // libcurl does not copy the body.
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, orders->post_bytes);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, contender->post_body);
@@ -209,7 +235,7 @@ static void on_finished(CURL *easy, CURLcode result, void *context) {
         }
         return;
     }
-    if (contender->orders.save_path) {
+    if (contender->orders.save_path || contender->orders.upload_path) {
         close(transfer->file);
     }
     contender->times[contender->time_count++] = (seconds(CLOCK_MONOTONIC) - transfer->started) * 1e6;
@@ -326,7 +352,9 @@ int main(int argc, char **argv) {
     }
     struct contender contender = {.orders = read_orders(argc, argv), .loop = loop_create()};
     contender.header_lines = line(line(NULL, "Accept: */*"), "User-Agent: bench");
-    if (contender.orders.post_bytes > 0) {
+    if (contender.orders.upload_path || contender.orders.upload_stream) {
+        contender.header_lines = line(contender.header_lines, "Content-Type:");
+    } else if (contender.orders.post_bytes > 0) {
         contender.header_lines = line(contender.header_lines, "Content-Type:");
         if (!(contender.post_body = malloc(contender.orders.post_bytes))) {
             fail("out of memory");

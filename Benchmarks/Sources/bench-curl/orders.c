@@ -57,6 +57,10 @@ struct orders read_orders(int argc, char **argv) {
             orders.save_path = value;
         } else if (!strcmp(flag, "--post")) {
             orders.post_bytes = count(flag, value, 1);
+        } else if (!strcmp(flag, "--upload-file")) {
+            orders.upload_path = value;
+        } else if (!strcmp(flag, "--upload-stream")) {
+            orders.upload_stream = count(flag, value, 0) > 0;
         } else if (!strcmp(flag, "--silent")) {
             orders.silent = count(flag, value, 1);
         } else if (!strcmp(flag, "--silent-url")) {

@@ -18,6 +18,9 @@ struct orders {
     long body_bytes;
     // The length of the body of each POST; 0 for GETs.
     long post_bytes;
+    // The file whose bytes each POST has; NULL for none. A stream of post_bytes is made as libcurl asks for it.
+    const char *upload_path;
+    bool upload_stream;
     bool http2;
     bool discard;
     // The file that each body is saved to; NULL for none.

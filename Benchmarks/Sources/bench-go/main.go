@@ -30,7 +30,8 @@ type orders struct {
 	url, host, address, certificateFile string
 	inFlight, requests, warmUp          int
 	bodyBytes, postBytes                int
-	isHTTP2, discards                   bool
+	isHTTP2, discards, uploadStream     bool
+	uploadFile                          string
 }
 
 func fail(reason any) {
@@ -71,6 +72,10 @@ func readOrders(arguments []string) orders {
 			o.bodyBytes = count()
 		case "--post":
 			o.postBytes = count()
+		case "--upload-file":
+			o.uploadFile = value
+		case "--upload-stream":
+			o.uploadStream = count() > 0
 		case "--http-version":
 			o.isHTTP2 = value == "2"
 		case "--cacert":
@@ -123,6 +128,16 @@ func makeClient(o orders) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// letters is a body without an end.
+type letters struct{}
+
+func (letters) Read(place []byte) (int, error) {
+	for i := range place {
+		place[i] = 'x'
+	}
+	return len(place), nil
+}
+
 // A sender has the buffer that its bodies are read into.
 type sender struct {
 	orders   orders
@@ -136,7 +151,17 @@ type sender struct {
 func (s *sender) send() error {
 	var request *http.Request
 	var err error
-	if s.postBody != nil {
+	if s.orders.uploadFile != "" {
+		file, failure := os.Open(s.orders.uploadFile)
+		if failure != nil {
+			return failure
+		}
+		request, err = http.NewRequest(http.MethodPost, s.orders.url, file)
+		request.ContentLength = int64(s.orders.postBytes)
+	} else if s.orders.uploadStream {
+		request, err = http.NewRequest(http.MethodPost, s.orders.url, io.LimitReader(letters{}, int64(s.orders.postBytes)))
+		request.ContentLength = int64(s.orders.postBytes)
+	} else if s.postBody != nil {
 		request, err = http.NewRequest(http.MethodPost, s.orders.url, bytes.NewReader(s.postBody))
 	} else {
 		request, err = http.NewRequest(http.MethodGet, s.orders.url, nil)

@@ -23,8 +23,12 @@ final class Origin: Sendable {
         case .http1TLS: "https://\(host):\(ports[1])/\(resource.rawValue)"
         case .http2TLS: "https://\(host):\(ports[2])/\(resource.rawValue)"
         case .http1TLSClosing: "https://\(host):\(ports[3])/\(resource.rawValue)"
+        case .http1Closing: "http://\(host):\(ports[4])/\(resource.rawValue)"
         }
     }
+
+    /// The path of a file that it serves.
+    func path(of resource: Scenario.Resource) -> String { folder.appendingPathComponent(resource.rawValue).path }
 
     /// Starts it and waits until it answers.
     /// - Throws: ``BenchError`` that says what is missing or what nginx said.
@@ -63,13 +67,13 @@ final class Origin: Sendable {
     private init() throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-bench-\(UUID().uuidString)")
         certificateFile = folder.appendingPathComponent("certificate.pem").path
-        ports = try Ports.takeFree(4)
+        ports = try Ports.takeFree(5)
     }
 
     private func writeFiles() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for resource in [Scenario.Resource.small, .cacheable, .large] {
-            let path = folder.appendingPathComponent(resource.rawValue).path
+            let path = path(of: resource)
             // Without blocks on the disk.
             guard FileManager.default.createFile(atPath: path, contents: nil), truncate(path, resource.bytes) == 0
             else {
@@ -93,7 +97,12 @@ final class Origin: Sendable {
                     listen \(address):\(ports[2]) ssl http2;
             """
         }
-        let closing = Self.addresses.map { "            listen \($0):\(ports[3]) ssl;" }
+        let closing = Self.addresses.map { address in
+            """
+                    listen \(address):\(ports[3]) ssl;
+                    listen \(address):\(ports[4]);
+            """
+        }
         // As root, workers would become nobody, who may not read the temporary folder.
         return """
             \(getuid() == 0 ? "user root;" : "")
@@ -124,6 +133,15 @@ final class Origin: Sendable {
                 server {
             \(listen.joined(separator: "\n"))
                     location = /\(Scenario.Resource.cacheable.rawValue) { expires 1h; }
+                    location = /\(Scenario.Resource.answer.rawValue) {
+                        # The whole body is read before the response is asked for.
+                        client_max_body_size 0;
+                        client_body_buffer_size 1m;
+                        proxy_pass http://\(Self.addresses[0]):\(ports[0])/\(Scenario.Resource.small.rawValue);
+                        proxy_method GET;
+                        proxy_pass_request_body off;
+                        proxy_set_header Content-Length "";
+                    }
                 }
                 server {
             \(closing.joined(separator: "\n"))

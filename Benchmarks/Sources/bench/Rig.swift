@@ -60,7 +60,7 @@ struct Rig {
         // A tenth, so that connections are open, pools are filled and the allocator has its pages.
         command += ["--warm-up", "\(max(1, requests / 10))", "--body-bytes", "\(scenario.resource.bytes)"]
         command += ["--http-version", scenario.wire == .http2TLS ? "2" : "1.1"]
-        if scenario.wire != .http1 { command += ["--cacert", origin.certificateFile] }
+        if ![.http1, .http1Closing].contains(scenario.wire) { command += ["--cacert", origin.certificateFile] }
         let saved = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-saved-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: saved) }
         switch scenario.reading {
@@ -69,6 +69,11 @@ struct Rig {
         case .saved: command += ["--save", saved.path]
         }
         if scenario.bodyBytes > 0 { command += ["--post", "\(scenario.bodyBytes)"] }
+        switch scenario.sending {
+        case .bytes: break
+        case .file: command += ["--upload-file", origin.path(of: .large)]
+        case .stream: command += ["--upload-stream", "1"]
+        }
         if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
         if contender.otherMappings > 0 { command += ["--other-mappings", "\(contender.otherMappings)"] }
         if contender.interceptors > 0 { command += ["--interceptors", "\(contender.interceptors)"] }

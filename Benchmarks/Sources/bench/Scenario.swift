@@ -6,10 +6,19 @@ struct Scenario {
     /// Clear text or TLS, and the HTTP version.
     enum Wire {
         case http1
+        case http1Closing
         case http1TLS
         /// The server ends the connection after each response.
         case http1TLSClosing
         case http2TLS
+    }
+
+    /// The source of a request's body.
+    enum Sending {
+        case bytes
+        case file
+        /// Chunks of 64 KiB.
+        case stream
     }
 
     /// What becomes of a body.
@@ -28,10 +37,12 @@ struct Scenario {
         /// A small one with a lifetime of an hour.
         case cacheable = "1k-cacheable"
         case large = "100m"
+        /// A small one, after the whole request body was read.
+        case answer = "upload"
 
         var bytes: Int {
             switch self {
-            case .small, .cacheable: 1024
+            case .small, .cacheable, .answer: 1024
             case .large: 100 << 20
             }
         }
@@ -49,6 +60,7 @@ struct Scenario {
     var delay = 0
     /// The length of each request's body; 0 sends GETs.
     var bodyBytes = 0
+    var sending = Sending.bytes
     /// Whether nginx and the contenders have cores of their own, where there are two.
     var separatesCores = true
     /// The first is the one that the others are compared with.

@@ -3,7 +3,9 @@
 
 extension Scenario {
     /// All scenarios, in the order of a run.
-    static let all: [Scenario] = plain + tls + http2 + largeBodies + cached + manyInFlight + severalLoops
+    static let all: [Scenario] =
+        plain + tls + http2 + largeBodies + firstDownloads + uploads + cached + manyInFlight
+        + severalLoops
 
     private static let three: [Contender] = [.curl, .client, .asyncHTTPClient]
     private static let withStaticRuntime: [Contender] = [.clientStatic, .asyncHTTPClientStatic]
@@ -220,6 +222,58 @@ extension Scenario {
             reading: .saved,
             contenders: [.curl, .client],
             targets: [client(atMost: 1.1, aim: 1)]
+        ),
+    ]
+
+    private static let firstDownloads: [Scenario] = [
+        Scenario(
+            name: "download-first",
+            title: "100 MB over HTTP/1.1, each on a new connection, read chunk by chunk",
+            wire: .http1Closing,
+            inFlight: 1,
+            requests: 4,
+            resource: .large,
+            reading: .byChunks,
+            contenders: three + [.go],
+            targets: [client(atMost: 1.4, aim: 1.3)]
+        ),
+        Scenario(
+            name: "download-first-tls",
+            title: "the same over TLS",
+            wire: .http1TLSClosing,
+            inFlight: 1,
+            requests: 4,
+            resource: .large,
+            reading: .byChunks,
+            contenders: three + [.go],
+            targets: [client(atMost: 1.4, aim: 1.3)]
+        ),
+    ]
+
+    private static let uploads: [Scenario] = [
+        Scenario(
+            name: "upload-file",
+            title: "POST of 100 MB over HTTP/1.1 from a file, one after the other",
+            wire: .http1,
+            inFlight: 1,
+            requests: 4,
+            resource: .answer,
+            bodyBytes: Resource.large.bytes,
+            sending: .file,
+            contenders: [.curl, .client, .go],
+            targets: [client(atMost: 1.15, aim: 1.05)]
+        ),
+        Scenario(
+            name: "upload-stream",
+            title: "the same from a stream of 64 KiB chunks",
+            wire: .http1,
+            inFlight: 1,
+            requests: 4,
+            resource: .answer,
+            bodyBytes: Resource.large.bytes,
+            sending: .stream,
+            contenders: three + [.go],
+            targets: [client(atMost: 1.15, aim: 1.05)]
         ),
     ]
 
