@@ -76,8 +76,7 @@ struct ResolverBenchmark: AsyncParsableCommand {
             figures.decoding = try await DecodingScenario.run(rounds: rounds)
             print(Table.of(figures.decoding))
         }
-        if wants("cold") {
-            let result = try await ColdScenario.run(rounds: rounds)
+        if wants("cold"), let result = try await ColdScenario.run(rounds: rounds) {
             figures.cold = result
             print(Table.of(result))
         }

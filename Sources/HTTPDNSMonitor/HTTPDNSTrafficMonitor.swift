@@ -18,10 +18,10 @@ internal import HTTPDNSPrimitives
 /// ends with its response body.
 ///
 /// The record of a call is made, and its secrets are redacted (`HTTPDNSClient.Redaction`), when it is read. In the task that ends
-/// the call, before that task gets the end of the body, only the values of header fields whose names are those of secrets are cut,
-/// and a secret among the fields that is known by its form alone stays in memory until the record leaves it.
+/// the call, before that task gets the end of the body, only the values of header fields whose names are those of secrets are cut:
+/// a secret inside another field, such as a parameter of the URL in `Location`, is in memory as long as the record.
 ///
-/// The record is made and redacted in the task that ends the call when the call failed, when its URL has a secret, and when the
+/// The record is made and redacted in the task that ends the call when the call failed, when a URL of it has a secret, and when the
 /// settings have bodies, files, an exporter or an edit. Until then the start of the body is in memory as it was read. Releasing the
 /// monitor stops it.
 public final class HTTPDNSTrafficMonitor: Sendable {
@@ -108,7 +108,7 @@ public final class HTTPDNSTrafficMonitor: Sendable {
         return clients.contains { $0 === client }
     }
 
-    /// The records in memory, the oldest first. Those of calls that end at the same time are in any order.
+    /// The records in memory, the oldest first. They are made with each reading. Those of calls that end at the same time are in any order.
     public var records: [Record] { keeper.records }
 
     /// The bytes of the records in memory, estimated.

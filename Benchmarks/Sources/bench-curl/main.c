@@ -353,7 +353,8 @@ int main(int argc, char **argv) {
     struct contender contender = {.orders = read_orders(argc, argv), .loop = loop_create()};
     contender.header_lines = line(line(NULL, "Accept: */*"), "User-Agent: bench");
     if (contender.orders.upload_path || contender.orders.upload_stream) {
-        contender.header_lines = line(contender.header_lines, "Content-Type:");
+        // The client does not wait for 100 Continue either.
+        contender.header_lines = line(line(contender.header_lines, "Content-Type:"), "Expect:");
     } else if (contender.orders.post_bytes > 0) {
         contender.header_lines = line(contender.header_lines, "Content-Type:");
         if (!(contender.post_body = malloc(contender.orders.post_bytes))) {

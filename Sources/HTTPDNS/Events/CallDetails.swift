@@ -32,9 +32,12 @@ package final class CallDetails: Sendable, CustomReflectable {
 
         /// Whether the client decodes the content coding of the response.
         package var isDecoded: Bool { decodesBody && !requestFields.contains(.range) }
-        /// The memory that they take, estimated. A field in a table has about 128 bytes besides its texts.
+        /// Returns the memory of fields, estimated.
+        package static func estimatedBytes(of fields: HTTPFields) -> Int { ResponseHead.estimatedBytes(of: fields) }
+
+        /// The memory that they take, estimated.
         package var estimatedBytes: Int {
-            url.utf8.count + requestFields.count * 256 + (head?.estimatedBytes ?? 0)
+            url.utf8.count + ResponseHead.estimatedBytes(of: requestFields) + (head?.estimatedBytes ?? 0)
         }
         package var customMirror: Mirror { Mirror(self, children: []) }
 

@@ -151,7 +151,8 @@ struct CallLog: Sendable {
         _ outcome: Result<CallFact.Head, any Error>,
         at now: MonotonicTime
     ) {
-        hop = number
+        // Another hop may have begun meanwhile.
+        hop = max(hop, number)
         switch outcome {
         case .success(let head):
             let (source, status) = (head.cacheSource, head.content.status)
@@ -219,7 +220,7 @@ struct CallLog: Sendable {
     /// Begins a sending of a hop.
     /// - Returns: Its number, for the facts about it.
     mutating func beginSending(_ number: Int, _ request: HTTPDNSClient.Request, at now: MonotonicTime) -> Int {
-        hop = number
+        hop = max(hop, number)
         return append(sending(number, request, at: now))
     }
 

@@ -70,7 +70,10 @@ extension HTTPDNSClient {
         /// Removes the details, and what names show to be secrets in the messages of the hops.
         package mutating func cutSecrets(by redaction: HTTPDNSClient.Redaction) {
             details = nil
-            for index in hops.indices { hops[index].messages?.cutSecrets(by: redaction) }
+            for index in hops.indices {
+                hops[index].messages?.cutSecrets(by: redaction)
+                hops[index].rewritten = nil
+            }
         }
 
         /// Creates a record, such as for the test of an observer.
@@ -238,7 +241,7 @@ extension HTTPDNSClient.CallRecord.Hop {
 /// The URL of a record. Its text is made when it is read: most records are not read. A reflection does not show it.
 struct ShownURL: Sendable, CustomReflectable {
     private enum Content: Sendable {
-        /// As it was written, perhaps with secrets.
+        /// As it was written, without its query and without a part that may have a secret.
         case written(String)
         case made(String)
     }
@@ -246,21 +249,36 @@ struct ShownURL: Sendable, CustomReflectable {
     private let content: Content
 
     /// - Parameter url: The URL as the request has it.
-    init(_ url: String) { content = .written(url) }
+    init(_ url: String) {
+        let start = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        let mayHaveSecret = start.contains { byte in
+            switch byte {
+            case UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "%"): true
+            default: false
+            }
+        }
+        // Before an at-sign there may be a password, and a text that is no URL is shown otherwise.
+        if mayHaveSecret || url.utf8.contains(UInt8(ascii: "@")) || !url.hasPrefix("http") {
+            content = .made(ShownURL.text(of: url))
+        } else {
+            content = .written(String(Substring(start)))
+        }
+    }
 
     init(text: String) { content = .made(text) }
 
     /// The URL in canonical form, without user information, query and fragment, at most 120 characters.
     var text: String {
         switch content {
-        case .made(let text): return text
-        case .written(let url):
-            guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(url) else {
-                return URLText.forErrors(url)
-            }
-            let path = HTTPDNSClient.Redaction.standard.path(String(url.target.prefix { $0 != "?" }))
-            return "\(url.scheme)://\(url.authority)\(path)".escaped(limit: 120)
+        case .made(let text): text
+        case .written(let url): ShownURL.text(of: url)
         }
+    }
+
+    private static func text(of url: String) -> String {
+        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(url) else { return URLText.forErrors(url) }
+        let path = HTTPDNSClient.Redaction.standard.path(String(url.target.prefix { $0 != "?" }))
+        return "\(url.scheme)://\(url.authority)\(path)".escaped(limit: 120)
     }
 
     var customMirror: Mirror { Mirror(self, children: []) }

@@ -21,6 +21,7 @@ extension Pipeline {
         // Before the settings are read: with others, which came meanwhile, the hop is prepared again.
         call.context.settingsNumber = await settingsNumber()
         let start = frame?.observed.map { _ in SystemTimeSource().now() }
+        var authorized: HTTPDNSClient.Request?
         do {
             let response: HTTPDNSClient.Response
             // A request that nothing is added to is passed on as it is: a copy counts references to all of its parts.
@@ -29,31 +30,35 @@ extension Pipeline {
             } else {
                 var request = call.request
                 if let field = call.context.authorization?.nextField() { request.headerFields.append(field) }
+                if start != nil { authorized = request }
                 let cookieURL = jar.flatMap { $0.addCookies(to: &request, &call.context) }
                 try await prepare(&request, &call.context)
                 response = try await sendThroughCache(request, call.context)
                 if let jar, let cookieURL { jar.keepCookies(of: response, answering: cookieURL, call.context) }
             }
             if let frame {
-                if let start { noteEnd(of: call, since: start, .success(CallFact.Head(response))) }
+                if let start { noteEnd(of: call, authorized, since: start, .success(CallFact.Head(response))) }
                 frame.limitUntilEnd(of: call.context.call)
             }
             return response
         } catch {
-            if let start { noteEnd(of: call, since: start, .failure(error)) }
+            if let start { noteEnd(of: call, authorized, since: start, .failure(error)) }
             throw error
         }
     }
 
     /// Notes the end of a hop of an observed call.
+    /// - Parameter authorized: The request with the field of its credential; nil for one that nothing was added to.
     // Not inlined: what it uses would be a part of the memory of each call.
     @inline(never)
     private func noteEnd(
         of call: CallState,
+        _ authorized: HTTPDNSClient.Request?,
         since start: MonotonicTime,
         _ outcome: Result<CallFact.Head, any Error>
     ) {
-        call.context.frame?.observed?.note(.hopEnded(call.context.hop, call.request, since: start, outcome))
+        let request = authorized ?? call.request
+        call.context.frame?.observed?.note(.hopEnded(call.context.hop, request, since: start, outcome))
     }
 
     /// Sends a hop with the response cache above its network interceptors.

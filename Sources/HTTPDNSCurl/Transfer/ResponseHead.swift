@@ -66,12 +66,17 @@ package struct ResponseHead: Sendable {
         return nil
     }
 
-    /// The memory that it takes, estimated. A field in a table has about 128 bytes besides its texts.
+    /// The memory that it takes, estimated, with the fields that may be made of its bytes.
     package var estimatedBytes: Int {
         switch content {
-        case .received(let head): head.bytes.count
-        case .made(let head): head.headerFields.count * 256
+        case .received(let head): head.bytes.reduce(2 * head.bytes.count) { $1 == UInt8(ascii: "\n") ? $0 + 128 : $0 }
+        case .made(let head): Self.estimatedBytes(of: head.headerFields)
         }
+    }
+
+    /// Returns the bytes of fields, with what a table of them needs for each.
+    package static func estimatedBytes(of fields: HTTPFields) -> Int {
+        fields.reduce(0) { $0 + $1.name.rawName.utf8.count * 2 + $1.value.utf8.count + 128 }
     }
 
     /// The head with all its fields.

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
-internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// The records and counters of a monitor. Calls reach it in the tasks that end them.
@@ -34,10 +33,11 @@ final class RecordKeeper: DetailedObserver {
     var records: [HTTPDNSTrafficMonitor.Record] {
         let now = time.now()
         // The copy is of one reference: the records are copied without the lock, which every call takes.
-        let ring = state.withLock { state in
-            state.ring.removeOld(at: now)
-            return state.ring
+        let (ring, old) = state.withLock { state in
+            let old = state.ring.removeOld(at: now)
+            return (state.ring, old)
         }
+        withExtendedLifetime(old) {}
         return ring.contents.map { content in
             switch content {
             case .record(let record): record
@@ -48,7 +48,10 @@ final class RecordKeeper: DetailedObserver {
 
     var storedBytes: Int { state.withLock { $0.ring.bytes } }
 
-    func removeAllRecords() { state.withLock { $0.ring.removeAll() } }
+    func removeAllRecords() {
+        let removed = state.withLock { $0.ring.removeAll() }
+        withExtendedLifetime(removed) {}
+    }
 
     var bodyLimit: Int? { settings.responseBodyLimit.bytes }
     var recorder: ObjectIdentifier? { ObjectIdentifier(self) }
@@ -87,9 +90,10 @@ final class RecordKeeper: DetailedObserver {
 
     private func store(_ content: consuming RecordRing.Content, bytes size: Int) {
         let entry = RecordRing.Entry(content, bytes: size, time: time.now())
-        state.withLock { state in
+        let removed = state.withLock { state in
             state.counters.records += 1
-            state.ring.append(entry)
+            return state.ring.append(entry)
         }
+        withExtendedLifetime(removed) {}
     }
 }

@@ -35,10 +35,17 @@ struct RecordMaker: Sendable {
     /// Otherwise something else takes the record, or there may be other secrets.
     func mayKeep(_ ended: EndedCall) -> Bool {
         guard isForReaders, ended.call.error == nil else { return false }
+        // An interceptor may have changed the caller's URL.
+        let isOther = ended.call.hops.first?.messages?.url != ended.url
+        guard !isOther || hasNoSecret(HopTarget(ended.url, nil).url, ended.url) else { return false }
         return ended.targets.indices.allSatisfy { index in
-            guard ended.call.hops[index].error == nil, let url = ended.targets[index].url else { return false }
-            return !redaction.mayChange(url, ended.call.hops[index].messages?.url)
+            ended.call.hops[index].error == nil
+                && hasNoSecret(ended.targets[index].url, ended.call.hops[index].messages?.url)
         }
+    }
+
+    private func hasNoSecret(_ url: HTTPDNSRewriter.CanonicalURL?, _ text: String?) -> Bool {
+        url.map { !redaction.mayChange($0, text) } ?? false
     }
 
     /// Returns the record of a call.
@@ -241,10 +248,13 @@ struct EndedCall: Sendable {
         self.startTime = startTime
     }
 
+    /// About the bytes of the other objects of a hop: the rewritten request, the notes of its transfer, lists of attempts.
+    private static let others = 1024
+
     /// The memory that the call takes, estimated: its texts, and the size of its fixed parts.
     var estimatedBytes: Int {
         call.hops.indices.reduce(MemoryLayout<Self>.stride + url.utf8.count) { sum, index in
-            sum + MemoryLayout<HTTPDNSClient.CallRecord.Hop>.stride + MemoryLayout<HopTarget>.stride
+            sum + MemoryLayout<HTTPDNSClient.CallRecord.Hop>.stride + MemoryLayout<HopTarget>.stride + Self.others
                 + (call.hops[index].messages?.estimatedBytes ?? 0)
         }
     }

@@ -45,23 +45,33 @@ struct RecordRing: Sendable {
     var contents: [Content] { entries[head...].compactMap { $0?.content } }
 
     /// Adds a record, and removes the oldest ones above the limits. A record that is longer than the limit is not added.
-    mutating func append(_ entry: Entry) {
-        guard limits.records > 0, entry.bytes <= limits.bytes else { return }
-        removeOld(at: entry.time)
-        while count > 0, count >= limits.records || bytes > limits.bytes - entry.bytes { removeFirst() }
+    /// - Returns: Those that it removes. A call refers to objects of its client, which are not released under a lock.
+    mutating func append(_ entry: Entry) -> [Entry?] {
+        guard limits.records > 0, entry.bytes <= limits.bytes else { return [] }
+        var removed = removeOld(at: entry.time)
+        while count > 0, count >= limits.records || bytes > limits.bytes - entry.bytes { removed.append(removeFirst()) }
         entries.append(entry)
         bytes += entry.bytes
+        return removed
     }
 
     /// Removes the records that are too old.
-    mutating func removeOld(at now: MonotonicTime) {
-        while count > 0, let first = entries[head], now - first.time > limits.age { removeFirst() }
+    /// - Returns: They.
+    mutating func removeOld(at now: MonotonicTime) -> [Entry?] {
+        var removed: [Entry?] = []
+        while count > 0, let first = entries[head], now - first.time > limits.age { removed.append(removeFirst()) }
+        return removed
     }
 
-    mutating func removeAll() { (entries, head, bytes) = ([], 0, 0) }
+    /// - Returns: The removed records.
+    mutating func removeAll() -> [Entry?] {
+        defer { (entries, head, bytes) = ([], 0, 0) }
+        return entries
+    }
 
-    private mutating func removeFirst() {
-        bytes -= entries[head]?.bytes ?? 0
+    private mutating func removeFirst() -> Entry? {
+        let first = entries[head]
+        bytes -= first?.bytes ?? 0
         entries[head] = nil
         head += 1
         // Each removal moves two entries at most, on average.
@@ -69,5 +79,6 @@ struct RecordRing: Sendable {
             entries.removeFirst(head)
             head = 0
         }
+        return first
     }
 }

@@ -19,16 +19,11 @@ extension HTTPDNSTrafficMonitor.Body {
 
 extension HTTPDNSTrafficMonitor.Hop {
     fileprivate var estimatedBytes: Int {
-        let fields = Self.bytes(of: requestFields) + Self.bytes(of: responseFields)
+        let fields = [requestFields, responseFields].reduce(0) { $0 + CallDetails.Messages.estimatedBytes(of: $1) }
         let attempts = addresses.attempts.reduce(0) { $0 + MemoryLayout.size(ofValue: $1) + $1.failure.utf8.count }
         // An address with its port has at most 47 characters.
         let lists = addresses.candidates.count * (MemoryLayout<String>.stride + 48) + attempts
         let texts = url.utf8.count + reason.utf8.count + (failure?.message.utf8.count ?? 0)
         return MemoryLayout<Self>.stride + fields + lists + texts + (requestBody?.storedBytes ?? 0)
-    }
-
-    /// Returns the bytes of fields, with what a table of them needs for each.
-    private static func bytes(of fields: HTTPFields) -> Int {
-        fields.reduce(0) { $0 + $1.name.rawName.utf8.count * 2 + $1.value.utf8.count + 128 }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Foundation
 import HTTPDNS
 import HTTPDNSTesting
 import HTTPTypes
@@ -51,7 +52,8 @@ struct KeptCallTests {
         }
         let read = records(monitored.monitor)
         #expect(read.map(\.hops.count) == [1, 1, 2, 1, 1])
-        #expect(!"\(read)".contains("canary"))
+        let json = String(decoding: try JSONEncoder().encode(read), as: UTF8.self)
+        #expect(!json.contains("canary") && !json.contains("abcdefghijklmnop") && json.contains("(redacted)"))
         #expect(read == records(atOnce) && read == records(monitored.monitor))
     }
 
@@ -114,5 +116,42 @@ struct KeptCallTests {
         let call = try #require(calls.all.all.first)
         let maker = RecordMaker(Monitor.Settings(), clock: .system)
         #expect(maker.mayKeep(maker.ended(call, try #require(call.details))) == mayWait)
+    }
+
+    /// The interceptor moves a key from the URL into a field, or ends the call.
+    private struct Moving: HTTPDNSClient.Interceptor {
+        let cancels: Bool
+
+        func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
+            async throws -> HTTPDNSClient.Response
+        {
+            if cancels { throw CancellationError() }
+            return try await next(HTTPDNSClient.Request(url: "http://one.test/"), context)
+        }
+    }
+
+    @Test("A secret in the caller's URL counts, whatever an interceptor makes of it", arguments: [true, false])
+    func changedURL(cancels: Bool) async throws {
+        let (server, calls) = (try RawServer(.serve("hello")), Calls())
+        let monitored = try await MonitoredClient(["one.test": server.port]) {
+            $0.applicationInterceptors = [Moving(cancels: cancels)]
+        }
+        monitored.client.addObserver(calls)
+        await monitored.get("http://one.test/?api_key=canary")
+        let call = try #require(calls.all.all.first)
+        let maker = RecordMaker(Monitor.Settings(), clock: .system)
+        #expect(!maker.mayKeep(maker.ended(call, try #require(call.details))))
+        #expect(call.url == "http://one.test/" && call.outcome == (cancels ? .canceled : .finished))
+    }
+
+    @Test("The estimate of a call that waits for a reader is no less than its fields")
+    func estimate() async throws {
+        let long = String(repeating: "a", count: 5000)
+        let server = try RawServer(.serve("hello"))
+        let monitored = try await MonitoredClient(["one.test": server.port])
+        var request = HTTPDNSClient.Request(url: "http://one.test/")
+        request.headerFields[.userAgent] = long
+        await monitored.call(request)
+        #expect(monitored.monitor.storedBytes > .bytes(6000) && monitored.monitor.storedBytes < .bytes(16_000))
     }
 }

@@ -48,11 +48,11 @@ struct RecordRingTests {
         var ring = RecordRing(RecordRing.Limits(records: bound.records, bytes: bound.bytes, age: bound.age))
         for number in 0..<200 {
             let time = MonotonicTime(nanoseconds: Int64(number) * 1_000_000_000)
-            ring.append(RecordRing.Entry(Self.content(UInt64(number)), bytes: 10, time: time))
+            _ = ring.append(RecordRing.Entry(Self.content(UInt64(number)), bytes: 10, time: time))
         }
         #expect(ring.contents.map(\.callID) == Array(bound.left))
         #expect(ring.count == bound.left.count && ring.bytes == bound.left.count * 10)
-        ring.removeAll()
+        _ = ring.removeAll()
         #expect(ring.contents.isEmpty && ring.bytes == 0)
     }
 
@@ -60,8 +60,8 @@ struct RecordRingTests {
     func tooLong() {
         var ring = RecordRing(RecordRing.Limits(records: 10, bytes: 50, age: .seconds(10)))
         let now = MonotonicTime(nanoseconds: 0)
-        ring.append(RecordRing.Entry(Self.content(1), bytes: 40, time: now))
-        ring.append(RecordRing.Entry(Self.content(2), bytes: 51, time: now))
+        _ = ring.append(RecordRing.Entry(Self.content(1), bytes: 40, time: now))
+        _ = ring.append(RecordRing.Entry(Self.content(2), bytes: 51, time: now))
         #expect(ring.contents.map(\.callID) == [1])
     }
 
