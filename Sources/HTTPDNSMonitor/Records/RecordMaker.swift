@@ -36,7 +36,7 @@ struct RecordMaker: Sendable {
     func mayKeep(_ ended: EndedCall) -> Bool {
         guard isForReaders, ended.call.error == nil else { return false }
         // An interceptor may have changed the caller's URL.
-        let isOther = ended.call.hops.first?.messages?.url != ended.url
+        let isOther = ended.call.hops.isEmpty || ended.call.hops[0].messages?.url != ended.url
         guard !isOther || hasNoSecret(HopTarget(ended.url, nil).url, ended.url) else { return false }
         return ended.targets.indices.allSatisfy { index in
             ended.call.hops[index].error == nil
