@@ -108,7 +108,7 @@ public final class HTTPDNSTrafficMonitor: Sendable {
         return clients.contains { $0 === client }
     }
 
-    /// The records in memory, the oldest first. They are made with each reading. Those of calls that end at the same time are in any order.
+    /// The records in memory, the oldest first; each reading makes them. Those of calls that end at the same time are in any order.
     public var records: [Record] { keeper.records }
 
     /// The bytes of the records in memory, estimated.

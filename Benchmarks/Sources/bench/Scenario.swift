@@ -6,9 +6,10 @@ struct Scenario {
     /// Clear text or TLS, and the HTTP version.
     enum Wire {
         case http1
+        /// The server ends the connection after each response.
         case http1Closing
         case http1TLS
-        /// The server ends the connection after each response.
+        /// The same over TLS.
         case http1TLSClosing
         case http2TLS
     }
@@ -60,6 +61,7 @@ struct Scenario {
     var delay = 0
     /// The length of each request's body; 0 sends GETs.
     var bodyBytes = 0
+    /// The source of that body.
     var sending = Sending.bytes
     /// Whether nginx and the contenders have cores of their own, where there are two.
     var separatesCores = true

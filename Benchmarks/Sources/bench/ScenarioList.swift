@@ -3,9 +3,7 @@
 
 extension Scenario {
     /// All scenarios, in the order of a run.
-    static let all: [Scenario] =
-        plain + tls + http2 + largeBodies + firstDownloads + uploads + cached + manyInFlight
-        + severalLoops
+    static let all: [Scenario] = plain + tls + http2 + largeBodies + uploads + cached + manyInFlight + severalLoops
 
     private static let three: [Contender] = [.curl, .client, .asyncHTTPClient]
     private static let withStaticRuntime: [Contender] = [.clientStatic, .asyncHTTPClientStatic]
@@ -180,28 +178,10 @@ extension Scenario {
     ]
 
     private static let largeBodies: [Scenario] = [
-        Scenario(
-            name: "download",
-            title: "100 MB over HTTP/1.1, one after the other, read chunk by chunk",
-            wire: .http1,
-            inFlight: 1,
-            requests: 4,
-            resource: .large,
-            reading: .byChunks,
-            contenders: three + [.go],
-            targets: [client(atMost: 1.4, aim: 1.3)]
-        ),
-        Scenario(
-            name: "download-tls",
-            title: "the same over TLS",
-            wire: .http1TLS,
-            inFlight: 1,
-            requests: 4,
-            resource: .large,
-            reading: .byChunks,
-            contenders: three + [.go],
-            targets: [client(atMost: 1.4, aim: 1.3)]
-        ),
+        download("download", "100 MB over HTTP/1.1, one after the other, read chunk by chunk", .http1),
+        download("download-tls", "the same over TLS", .http1TLS),
+        download("download-first", "100 MB over HTTP/1.1, each on a new connection", .http1Closing),
+        download("download-first-tls", "the same over TLS", .http1TLSClosing),
         Scenario(
             name: "download-collected",
             title: "100 MB over HTTP/1.1, each as one array",
@@ -225,30 +205,19 @@ extension Scenario {
         ),
     ]
 
-    private static let firstDownloads: [Scenario] = [
+    private static func download(_ name: String, _ title: String, _ wire: Wire) -> Scenario {
         Scenario(
-            name: "download-first",
-            title: "100 MB over HTTP/1.1, each on a new connection, read chunk by chunk",
-            wire: .http1Closing,
+            name: name,
+            title: title,
+            wire: wire,
             inFlight: 1,
             requests: 4,
             resource: .large,
             reading: .byChunks,
             contenders: three + [.go],
             targets: [client(atMost: 1.4, aim: 1.3)]
-        ),
-        Scenario(
-            name: "download-first-tls",
-            title: "the same over TLS",
-            wire: .http1TLSClosing,
-            inFlight: 1,
-            requests: 4,
-            resource: .large,
-            reading: .byChunks,
-            contenders: three + [.go],
-            targets: [client(atMost: 1.4, aim: 1.3)]
-        ),
-    ]
+        )
+    }
 
     private static let uploads: [Scenario] = [
         Scenario(

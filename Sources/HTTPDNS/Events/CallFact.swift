@@ -42,6 +42,7 @@ enum CallFact: Sendable {
     case answered(ResponseHead)
     /// The caller has read so many bytes of a body; the last ones are these.
     indirect case bodyRead(Int64, of: HTTPDNSClient.Response.Body, [UInt8])
+
     /// The head of a response, and the part that the response cache took in it.
     struct Head: Sendable {
         let content: ResponseHead

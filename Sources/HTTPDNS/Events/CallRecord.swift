@@ -241,7 +241,7 @@ extension HTTPDNSClient.CallRecord.Hop {
 /// The URL of a record. Its text is made when it is read: most records are not read. A reflection does not show it.
 struct ShownURL: Sendable, CustomReflectable {
     private enum Content: Sendable {
-        /// As it was written, without its query and without a part that may have a secret.
+        /// As it was written, without its query: a URL with user information or with items in its path is none of these.
         case written(String)
         case made(String)
     }
@@ -251,14 +251,11 @@ struct ShownURL: Sendable, CustomReflectable {
     /// - Parameter url: The URL as the request has it.
     init(_ url: String) {
         let start = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        let mayHaveSecret = start.contains { byte in
-            switch byte {
-            case UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "%"): true
-            default: false
-            }
+        let hasItems = start.contains { byte in
+            byte == UInt8(ascii: ";") || byte == UInt8(ascii: "=") || byte == UInt8(ascii: "%")
         }
         // Before an at-sign there may be a password, and a text that is no URL is shown otherwise.
-        if mayHaveSecret || url.utf8.contains(UInt8(ascii: "@")) || !url.hasPrefix("http") {
+        if hasItems || url.utf8.contains(UInt8(ascii: "@")) || !url.hasPrefix("http") {
             content = .made(ShownURL.text(of: url))
         } else {
             content = .written(String(Substring(start)))

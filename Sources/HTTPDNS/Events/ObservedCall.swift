@@ -69,7 +69,6 @@ final class ObservedCall: Sendable {
 
     /// Ends the call, unless it has ended.
     func end(_ end: CallFact.End) {
-        // A call ends once.
         guard let record = change({ log, now in log.end(end, at: now) }) else { return }
         trace?.end(end)
         var reached: [ObjectIdentifier] = []

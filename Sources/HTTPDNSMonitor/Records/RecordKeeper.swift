@@ -49,8 +49,7 @@ final class RecordKeeper: DetailedObserver {
     var storedBytes: Int { state.withLock { $0.ring.bytes } }
 
     func removeAllRecords() {
-        let removed = state.withLock { $0.ring.removeAll() }
-        withExtendedLifetime(removed) {}
+        withExtendedLifetime(state.withLock { $0.ring.removeAll() }) {}
     }
 
     var bodyLimit: Int? { settings.responseBodyLimit.bytes }

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNS
-internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 

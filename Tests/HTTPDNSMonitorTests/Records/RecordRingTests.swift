@@ -9,24 +9,6 @@ import Testing
 @testable import HTTPDNSMonitor
 
 struct RecordRingTests {
-    private static func content(_ number: UInt64) -> RecordRing.Content {
-        .record(
-            Monitor.Record(
-                callID: number,
-                startTime: 0,
-                method: "GET",
-                url: "http://one.test/",
-                outcome: "finished",
-                duration: .zero,
-                redirects: 0,
-                retries: 0,
-                bodyBytes: 0,
-                isBodyComplete: true,
-                hops: []
-            )
-        )
-    }
-
     /// Limits, and the records that are left of 200 with 10 bytes and one second between them.
     struct Bound: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -48,7 +30,7 @@ struct RecordRingTests {
         var ring = RecordRing(RecordRing.Limits(records: bound.records, bytes: bound.bytes, age: bound.age))
         for number in 0..<200 {
             let time = MonotonicTime(nanoseconds: Int64(number) * 1_000_000_000)
-            _ = ring.append(RecordRing.Entry(Self.content(UInt64(number)), bytes: 10, time: time))
+            _ = ring.append(RecordRing.Entry(.record(.call(UInt64(number))), bytes: 10, time: time))
         }
         #expect(ring.contents.map(\.callID) == Array(bound.left))
         #expect(ring.count == bound.left.count && ring.bytes == bound.left.count * 10)
@@ -60,8 +42,8 @@ struct RecordRingTests {
     func tooLong() {
         var ring = RecordRing(RecordRing.Limits(records: 10, bytes: 50, age: .seconds(10)))
         let now = MonotonicTime(nanoseconds: 0)
-        _ = ring.append(RecordRing.Entry(Self.content(1), bytes: 40, time: now))
-        _ = ring.append(RecordRing.Entry(Self.content(2), bytes: 51, time: now))
+        _ = ring.append(RecordRing.Entry(.record(.call(1)), bytes: 40, time: now))
+        _ = ring.append(RecordRing.Entry(.record(.call(2)), bytes: 51, time: now))
         #expect(ring.contents.map(\.callID) == [1])
     }
 
