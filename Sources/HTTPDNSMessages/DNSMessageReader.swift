@@ -32,19 +32,27 @@ package struct DNSMessageReader {
     package var remaining: Int { end - offset }
 
     package mutating func readOctets(_ count: Int) throws(DNSMessageError) -> ArraySlice<UInt8> {
+        let start = try skip(count)
+        return octets[start..<start + count]
+    }
+
+    package mutating func readUInt16() throws(DNSMessageError) -> UInt16 {
+        let start = try skip(2)
+        return (0..<2).reduce(0) { $0 << 8 | UInt16(octets[start + $1]) }
+    }
+
+    package mutating func readUInt32() throws(DNSMessageError) -> UInt32 {
+        let start = try skip(4)
+        return (0..<4).reduce(0) { $0 << 8 | UInt32(octets[start + $1]) }
+    }
+
+    /// - Returns: The offset of the first of them.
+    private mutating func skip(_ count: Int) throws(DNSMessageError) -> Int {
         guard count <= remaining else {
             throw DNSMessageError(.truncated, at: offset, "\(count) octets are needed and \(remaining) are left")
         }
         defer { offset += count }
-        return octets[offset..<offset + count]
-    }
-
-    package mutating func readUInt16() throws(DNSMessageError) -> UInt16 {
-        try readOctets(2).reduce(0) { $0 << 8 | UInt16($1) }
-    }
-
-    package mutating func readUInt32() throws(DNSMessageError) -> UInt32 {
-        try readOctets(4).reduce(0) { $0 << 8 | UInt32($1) }
+        return offset
     }
 
     /// Returns a reader of the next `count` octets alone, which this reader skips. Names in it may still point back out of it.
@@ -60,6 +68,8 @@ package struct DNSMessageReader {
     /// earlier one.
     package mutating func readName() throws(DNSMessageError) -> DNSName {
         var name: [UInt8] = []
+        // Most names are shorter.
+        name.reserveCapacity(32)
         // The name's own labels end within this reader. Those behind a pointer end before the labels that led to them, because
         // they were written earlier. Thus no octet is read twice for one name.
         var position = offset

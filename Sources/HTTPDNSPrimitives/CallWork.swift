@@ -25,6 +25,16 @@ package enum CallWork {
             await $executor.withValue(executor) { await operation() }
         }
     }
+
+    /// The same, up to its first suspension on the present thread.
+    @discardableResult
+    package static func immediate<Success: Sendable>(
+        _ operation: @escaping @Sendable () async -> Success
+    ) -> Task<Success, Never> {
+        guard executor == nil else { return detached(operation) }
+        return Task.immediateDetached { await operation() }
+    }
+
     /// Starts a task on the executor of the present call, with the task-local values of the present task.
     package static func task<Success: Sendable>(
         _ operation: @escaping @Sendable () async -> Success

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-/// The tasks that sleep on the system's clock, which share the runtime's timers.
+/// The sleeps and alarms on the system's clock, which share the runtime's timers.
 ///
-/// Nearly all sleeps are limits that are canceled long before they end. A timer of the runtime costs a significant part of a
-/// query, and stays until its time even if its task is canceled. Here a canceled sleep leaves nothing behind.
+/// Nearly all of them are limits that are canceled long before they end. A timer of the runtime costs a significant part of a
+/// query, and stays until its time even if its task is canceled. Here a canceled one leaves nothing behind.
 final class SleepQueue: Sendable {
     static let shared = SleepQueue()
 
-    /// True at the deadline, and false when the task is canceled.
-    fileprivate typealias Sleeper = OneShot<Bool>
-
     fileprivate struct State: Sendable {
         var lastNumber: UInt64 = 0
-        var sleepers: [UInt64: Sleeper] = [:]
-        /// A binary heap; it may contain times of sleepers that were removed.
+        var actions: [UInt64: AlarmAction] = [:]
+        /// A binary heap; it may contain times of actions that were removed.
         var moments: [Moment] = []
         /// The times for which timers are set, in descending order.
-        var alarms: [MonotonicTime] = []
+        var timers: [MonotonicTime] = []
     }
 
     fileprivate struct Moment: Sendable {
@@ -31,62 +28,89 @@ final class SleepQueue: Sendable {
     /// - Throws: `CancellationError` as soon as the task is canceled.
     func sleep(until deadline: MonotonicTime) async throws {
         try Task.checkCancellation()
-        let sleeper = Sleeper()
-        let (number, alarm) = state.withLock { $0.add(sleeper, until: deadline) }
-        if let alarm { setAlarm(alarm) }
+        let sleeper = OneShot<Bool>()
+        let number = add(at: deadline) {
+            sleeper.deliver(true)
+            return nil
+        }
         if await sleeper.value(orOnCancel: false) { return }
-        state.withLock { $0.sleepers[number] = nil }
+        cancel(number)
         throw CancellationError()
     }
 
-    private func setAlarm(_ moment: MonotonicTime) {
+    /// Adds an action.
+    /// - Returns: The number with which it can be canceled.
+    func add(at deadline: MonotonicTime, _ action: @escaping AlarmAction) -> UInt64 {
+        let (number, timer) = state.withLock { $0.add(action, at: deadline) }
+        if let timer { setTimer(timer) }
+        return number
+    }
+
+    func cancel(_ number: UInt64) {
+        // Released after the lock.
+        _ = state.withLock { $0.actions.removeValue(forKey: number) }
+    }
+
+    private func setTimer(_ moment: MonotonicTime) {
         Task.detached { [self] in
             // Without a tolerance the runtime may delay a timer by a tenth of its duration.
             try? await Task.sleep(for: moment - SystemTimeSource().now(), tolerance: .zero, clock: .continuous)
             let now = SystemTimeSource().now()
-            let (woken, next) = state.withLock { $0.wake(at: now, alarm: moment) }
-            for sleeper in woken { sleeper.deliver(true) }
-            if let next { setAlarm(next) }
+            let (due, next) = state.withLock { $0.due(at: now, timer: moment) }
+            // A slow action delays those that are due with it, and no others.
+            if let next { setTimer(next) }
+            for (number, action) in due {
+                guard let again = action() else {
+                    cancel(number)
+                    continue
+                }
+                if let timer = state.withLock({ $0.add(number, at: again) }) { setTimer(timer) }
+            }
         }
     }
 }
 
 extension SleepQueue.State {
-    /// - Returns: The number of the sleeper, and the time for which a timer is to be set, if none is set for that early.
+    /// - Returns: The number of the action, and the time for which a timer is to be set, if none is set for that early.
     fileprivate mutating func add(
-        _ sleeper: SleepQueue.Sleeper,
-        until deadline: MonotonicTime
-    ) -> (number: UInt64, alarm: MonotonicTime?) {
+        _ action: @escaping AlarmAction,
+        at deadline: MonotonicTime
+    ) -> (number: UInt64, timer: MonotonicTime?) {
         lastNumber += 1
-        sleepers[lastNumber] = sleeper
-        if moments.count > 2 * sleepers.count + 64 {
-            // Removed sleepers outnumber the others. A sorted list is a heap.
-            moments = moments.filter { sleepers[$0.number] != nil }.sorted { $0.deadline < $1.deadline }
+        actions[lastNumber] = action
+        if moments.count > 2 * actions.count + 64 {
+            // Removed actions outnumber the others. A sorted list is a heap.
+            moments = moments.filter { actions[$0.number] != nil }.sorted { $0.deadline < $1.deadline }
         }
-        moments.append(SleepQueue.Moment(deadline: deadline, number: lastNumber))
+        return (lastNumber, add(lastNumber, at: deadline))
+    }
+
+    /// Sets the time of an action, unless it was canceled.
+    fileprivate mutating func add(_ number: UInt64, at deadline: MonotonicTime) -> MonotonicTime? {
+        guard actions[number] != nil else { return nil }
+        moments.append(SleepQueue.Moment(deadline: deadline, number: number))
         siftUp(moments.count - 1)
-        return (lastNumber, nextAlarm())
+        return nextTimer()
     }
 
-    /// Removes the sleepers whose deadline has passed.
-    /// - Parameter rung: The alarm that went off.
-    /// - Returns: The sleepers, and the time for which a timer is to be set.
-    fileprivate mutating func wake(
+    /// Returns the actions whose deadline has passed, and the time for which a timer is to be set.
+    /// - Parameter rung: The timer that went off.
+    fileprivate mutating func due(
         at now: MonotonicTime,
-        alarm rung: MonotonicTime
-    ) -> ([SleepQueue.Sleeper], MonotonicTime?) {
-        var woken: [SleepQueue.Sleeper] = []
-        while let first = moments.first, first.deadline <= now || sleepers[first.number] == nil {
+        timer rung: MonotonicTime
+    ) -> ([(number: UInt64, action: AlarmAction)], MonotonicTime?) {
+        var due: [(UInt64, AlarmAction)] = []
+        while let first = moments.first, first.deadline <= now || actions[first.number] == nil {
             removeFirst()
-            if let sleeper = sleepers.removeValue(forKey: first.number) { woken.append(sleeper) }
+            if let action = actions[first.number] { due.append((first.number, action)) }
         }
-        if let index = alarms.lastIndex(of: rung) { alarms.remove(at: index) }
-        return (woken, nextAlarm())
+        if let index = timers.lastIndex(of: rung) { timers.remove(at: index) }
+        return (due, nextTimer())
     }
 
-    private mutating func nextAlarm() -> MonotonicTime? {
-        guard let first = moments.first?.deadline, alarms.last.map({ first < $0 }) ?? true else { return nil }
-        alarms.append(first)
+    private mutating func nextTimer() -> MonotonicTime? {
+        guard let first = moments.first?.deadline, timers.last.map({ first < $0 }) ?? true else { return nil }
+        timers.append(first)
         return first
     }
 

@@ -15,11 +15,49 @@ package protocol TimeSource: Sendable {
     /// Returns at `deadline` or later.
     /// - Throws: `CancellationError` as soon as the task is canceled.
     func sleep(until deadline: MonotonicTime) async throws
+
+    /// Calls `action` at `deadline` or later, and again at each time that it returns, until that is nil. It costs a tenth of a task
+    /// that sleeps.
+    ///
+    /// It is called on any thread, where others may be due as well: it must be short.
+    func alarm(at deadline: MonotonicTime, _ action: @escaping AlarmAction) -> Alarm
 }
 
 extension TimeSource {
     /// Returns the exact time.
     package func coarseNow() -> MonotonicTime { now() }
+
+    /// Starts a task that sleeps.
+    package func alarm(at deadline: MonotonicTime, _ action: @escaping AlarmAction) -> Alarm {
+        sleepingTask(at: deadline, action)
+    }
+
+    fileprivate func sleepingTask(at deadline: MonotonicTime, _ action: @escaping AlarmAction) -> Alarm {
+        .task(
+            CallWork.detached {
+                var next: MonotonicTime? = deadline
+                while let time = next, (try? await sleep(until: time)) != nil { next = action() }
+            }
+        )
+    }
+}
+
+/// An action at a time, and the time of the next one; nil means that there is none.
+package typealias AlarmAction = @Sendable () -> MonotonicTime?
+
+/// A time at which an action is due.
+package enum Alarm: Sendable {
+    case task(Task<Void, Never>)
+    /// A number of the queue that all sleepers share.
+    case queued(UInt64)
+
+    /// Prevents further calls of the action. One may be in progress.
+    package func cancel() {
+        switch self {
+        case .task(let task): task.cancel()
+        case .queued(let number): SleepQueue.shared.cancel(number)
+        }
+    }
 }
 
 /// The system's monotonic clock (`CLOCK_BOOTTIME`).
@@ -49,6 +87,12 @@ package struct SystemTimeSource: TimeSource {
     package func sleep(until deadline: MonotonicTime) async throws {
         if let executor = CallWork.executor { return try await executor.sleep(until: deadline) }
         while deadline > now() { try await SleepQueue.shared.sleep(until: deadline) }
+    }
+
+    /// Adds the action to the timer that all sleepers share; for the work of a blocking call it starts a task on its client's thread.
+    package func alarm(at deadline: MonotonicTime, _ action: @escaping AlarmAction) -> Alarm {
+        guard CallWork.executor == nil else { return sleepingTask(at: deadline, action) }
+        return .queued(SleepQueue.shared.add(at: deadline, action))
     }
 }
 

@@ -59,4 +59,49 @@ struct SleepQueueTests {
         try await clock.sleep(until: clock.now())
         try await clock.sleep(until: MonotonicTime(nanoseconds: 0))
     }
+
+    @Test("An action is called at its time, and at each time that it returns")
+    func alarm() async throws {
+        let clock = clock
+        let start = clock.now()
+        let steps = (1...3).map { start + .milliseconds(10 * $0) }
+        let calls = Lock<[MonotonicTime]>([])
+        let end = OneShot<Void>()
+        _ = clock.alarm(at: steps[0]) {
+            let now = clock.now()
+            let count = calls.withLock { calls in
+                calls.append(now)
+                return calls.count
+            }
+            if count == steps.count { end.deliver() }
+            return count < steps.count ? steps[count] : nil
+        }
+        await end.value()
+        for (call, step) in zip(calls.withLock { $0 }, steps) { #expect((step..<step + .seconds(60)).contains(call)) }
+    }
+
+    @Test("A canceled alarm is not due again, also when its own action cancels it")
+    func canceledAlarm() async throws {
+        let clock = clock
+        let calls = Lock(0)
+        clock.alarm(at: clock.now() + .milliseconds(20)) {
+            calls.withLock { $0 += 1 }
+            return nil
+        }.cancel()
+        let own = Lock<Alarm?>(nil)
+        let isCanceled = OneShot<Void>()
+        let alarm = clock.alarm(at: clock.now()) {
+            // Until the alarm is known, it is due again at once.
+            guard let alarm = own.withLock({ $0 }) else { return clock.now() }
+            calls.withLock { $0 += 1 }
+            alarm.cancel()
+            isCanceled.deliver()
+            return clock.now()
+        }
+        own.withLock { $0 = alarm }
+        await isCanceled.value()
+        // It would have been called again before this.
+        try await clock.sleep(until: clock.now() + .milliseconds(50))
+        #expect(calls.withLock { $0 } == 1)
+    }
 }

@@ -83,14 +83,12 @@ final class BearerTokens: Hashable, Sendable {
     }
 
     private static func result(of waiter: Waiter, until deadline: MonotonicTime?) async throws -> Use {
-        let timer = deadline.map { deadline in
-            CallWork.detached {
-                guard (try? await SystemTimeSource().sleep(until: deadline)) != nil else { return }
-                waiter.deliver(.failure(RenewalOverdue()))
-            }
-        }
-        defer { timer?.cancel() }
-        return try await waiter.value(orOnCancel: .failure(CancellationError())).get()
+        try await waiter.value(
+            until: deadline,
+            on: SystemTimeSource(),
+            or: .failure(RenewalOverdue()),
+            onCancel: .failure(CancellationError())
+        ).get()
     }
 
     /// Calls the closure in a task of its own: it serves all waiters, and no waiter's cancellation ends it.

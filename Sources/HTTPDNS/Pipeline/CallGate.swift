@@ -48,27 +48,31 @@ final class CallGate: Sendable {
 
     /// Returns when the closed gate has no call inside, at `deadline`, or when the task is canceled.
     func awaitEmpty(until deadline: MonotonicTime, on clock: some TimeSource) async {
-        let waiter = OneShot<Void>()
-        let timer = Task {
-            try await clock.sleep(until: deadline)
-            waiter.deliver()
-        }
-        await draining.wait(waiter) { state.load(ordering: .acquiring) == CallGate.closed }
-        timer.cancel()
+        await wait(at: draining, until: deadline, on: clock) { state.load(ordering: .acquiring) == CallGate.closed }
     }
 
     /// Sleeps until `deadline` or until the gate is closed.
     /// - Returns: Whether it is still open.
     /// - Throws: `CancellationError` when the task is canceled.
     func sleep(until deadline: MonotonicTime, on clock: some TimeSource) async throws -> Bool {
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await clock.sleep(until: deadline) }
-            tasks.addTask { [self] in await closing.wait(OneShot()) { isClosed } }
-            try await tasks.next()
-            tasks.cancelAll()
-        }
+        await wait(at: closing, until: deadline, on: clock) { isClosed }
         try Task.checkCancellation()
         return !isClosed
+    }
+
+    private func wait(
+        at event: GateWaiters,
+        until deadline: MonotonicTime,
+        on clock: some TimeSource,
+        unless hasHappened: () -> Bool
+    ) async {
+        let waiter = OneShot<Void>()
+        let alarm = clock.alarm(at: deadline) {
+            waiter.deliver()
+            return nil
+        }
+        defer { alarm.cancel() }
+        await event.wait(waiter, unless: hasHappened)
     }
 
     /// Returns the value of some work, which is canceled when the gate is closed.

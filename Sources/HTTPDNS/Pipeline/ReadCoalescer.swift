@@ -211,10 +211,10 @@ package final class ReadCoalescer<Key: Hashable & Sendable, Value: Sendable>: Se
 
     /// Checks later whether the body of a response is still being read.
     private func start(_ check: Table.Check) {
-        CallWork.detached {
-            guard (try? await self.clock.sleep(until: check.time)) != nil else { return }
+        _ = clock.alarm(at: check.time) {
             let now = self.clock.now()
             self.resume(self.state.withLock { $0.table.checkReading(check, at: now) }, .abandoned)
+            return nil
         }
     }
 

@@ -46,8 +46,9 @@ struct PoolQuery: Sendable {
     var deadline: MonotonicTime
     /// The time it was sent; nil as long as it waits for a slot.
     var sentAt: MonotonicTime?
-    /// Whether its outcome is known. It keeps its slot until the provider returns.
-    var isEnded = false
+    /// The time at which its outcome was known. It keeps its slot until the provider returns.
+    var endedAt: MonotonicTime?
+    var isEnded: Bool { endedAt != nil }
 
     /// Whether it has taken a hedge from the budget.
     var isBudgetedHedge = false

@@ -33,6 +33,10 @@ struct PoolSelector: Sendable {
     /// between attempts).
     static let leastHedgeStep = Duration.milliseconds(10)
 
+    /// The time that a provider has to return a query that has ended. Then its slot is given to another one: a provider that
+    /// ignores cancellation must not stop all queries for good.
+    static let patience = Duration.seconds(1)
+
     let attemptLimit: Duration
     let numbers: [String: Int]
     var members: [PooledProvider]
@@ -153,35 +157,38 @@ struct PoolSelector: Sendable {
         return actions
     }
 
-    /// Records that a query had no answer within its limit.
-    mutating func expired(_ id: PoolQuery.ID, jitter: UInt64, at now: MonotonicTime) -> [Action] {
-        guard let query = queries[id], !query.isEnded else { return [] }
-        var actions: [Action] = [.cancel(id)]
-        end(id, .failed(HTTPDNSProviderError(code: .timedOut, message: "no answer")), jitter: jitter, at: now, &actions)
-        return actions
-    }
-
-    /// Ends a query that takes much longer than others do, if a query waits for its slot: names whose servers are slow must
-    /// not delay all other answers.
-    /// - Returns: Nil when it continues.
-    mutating func makeRoom(_ id: PoolQuery.ID, at now: MonotonicTime) -> [Action]? {
-        guard let query = queries[id], !query.isEnded, let sentAt = query.sentAt else { return [] }
-        guard members[query.member].health.isOverdue(sentAt: sentAt, at: now), members[query.member].makeRoom() else {
-            return nil
-        }
-        queries[id]?.madeRoom = true
-        let error = HTTPDNSProviderError(code: .timedOut, message: "no answer, and others waited for its place")
-        var actions: [Action] = [.cancel(id)]
-        end(id, .failed(error), jitter: MemberHealth.jitterSteps / 2, at: now, &actions)
-        return actions
-    }
-
-    /// Takes back the slot of a query from a provider that does not return.
-    mutating func abandon(_ id: PoolQuery.ID, at now: MonotonicTime) -> [Action] {
-        guard let query = queries[id], query.isEnded else { return [] }
+    /// Takes the next step with a query that was sent and has no result. It ends at its limit, or before that if it takes much
+    /// longer than others do and a query waits for its slot: names whose servers are slow must not delay all other answers. Some
+    /// time later its slot is taken back from a provider that does not return.
+    /// - Parameter end: The end of its limit.
+    /// - Returns: The time of the step after that; nil when there is none.
+    mutating func check(
+        _ id: PoolQuery.ID,
+        until end: MonotonicTime,
+        jitter: UInt64,
+        at now: MonotonicTime
+    ) -> (MonotonicTime?, [Action]) {
+        guard let query = queries[id], let sentAt = query.sentAt else { return (nil, []) }
         var actions: [Action] = []
-        free(id, at: now, &actions)
-        return actions
+        if let endedAt = query.endedAt {
+            guard now >= endedAt + Self.patience else { return (endedAt + Self.patience, []) }
+            free(id, at: now, &actions)
+            return (nil, actions)
+        }
+        actions.append(.cancel(id))
+        if now >= end {
+            let error = HTTPDNSProviderError(code: .timedOut, message: "no answer")
+            self.end(id, .failed(error), jitter: jitter, at: now, &actions)
+        } else {
+            guard members[query.member].health.isOverdue(sentAt: sentAt, at: now), members[query.member].makeRoom()
+            else {
+                return (min(now + MemberHealth.leastPlaceTime, end), [])
+            }
+            queries[id]?.madeRoom = true
+            let error = HTTPDNSProviderError(code: .timedOut, message: "no answer, and others waited for its place")
+            self.end(id, .failed(error), jitter: MemberHealth.jitterSteps / 2, at: now, &actions)
+        }
+        return (now + Self.patience, actions)
     }
 
     // MARK: Health
@@ -205,7 +212,7 @@ struct PoolSelector: Sendable {
         _ actions: inout [Action]
     ) {
         guard let query = queries[id], !query.isEnded, let sentAt = query.sentAt else { return }
-        queries[id]?.isEnded = true
+        queries[id]?.endedAt = now
         let verdict = query.verdict(result, of: members[query.member].provider)
         switch verdict {
         case .definite:
@@ -351,7 +358,7 @@ struct PoolSelector: Sendable {
             unqueue(id)
             return
         }
-        queries[id]?.isEnded = true
+        queries[id]?.endedAt = now
         queries[id]?.ask = nil
         members[query.member].health.dropped(id)
         actions.append(.report(report(on: query, .canceled, at: now)))

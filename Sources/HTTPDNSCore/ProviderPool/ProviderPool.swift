@@ -65,19 +65,15 @@ final class ProviderPool: Sendable {
     /// One in so many requests begins with a provider of unknown latency, where the order is `fastest`.
     static let explorationInterval: UInt64 = 20
 
-    /// The time that a provider has to return a query that has ended. Then its slot is given to another one: a provider that
-    /// ignores cancellation must not stop all queries for good.
-    static let patience = Duration.seconds(1)
-
     private struct Tasks: Sendable {
         var work: Task<Void, Never>
-        var timer: Task<Void, Never>
+        var timer: Alarm
     }
 
     private struct Guarded: Sendable {
         var pool: PoolSelector
         var waiters: [PoolRequest.ID: OneShot<PoolSelector.Ending>] = [:]
-        var alarms: [PoolRequest.ID: (at: MonotonicTime, task: Task<Void, Never>?)] = [:]
+        var alarms: [PoolRequest.ID: (at: MonotonicTime, alarm: Alarm?)] = [:]
         var running: [PoolQuery.ID: Tasks] = [:]
     }
 
@@ -85,6 +81,7 @@ final class ProviderPool: Sendable {
     private enum Effect: Sendable {
         case send(PoolQuery, limit: Duration, to: any HTTPDNSProvider)
         case cancel(Task<Void, Never>)
+        case cancelAlarm(Alarm)
         case setAlarm(PoolRequest.ID, MonotonicTime)
         case deliver(OneShot<PoolSelector.Ending>, PoolSelector.Ending)
         case report(AttemptReport)
@@ -264,7 +261,7 @@ final class ProviderPool: Sendable {
         _ change: @Sendable (inout PoolSelector, MonotonicTime) -> [PoolSelector.Action]
     ) {
         let now = timeSource.now()
-        let (effects, timer): ([Effect], Task<Void, Never>?) = guarded.withLock { guarded in
+        let (effects, timer): ([Effect], Alarm?) = guarded.withLock { guarded in
             // The request may have another alarm by now, which has not gone off.
             if let woken, guarded.alarms[woken.ask]?.at == woken.at { guarded.alarms[woken.ask] = nil }
             let tasks = ended.flatMap { guarded.running.removeValue(forKey: $0) }
@@ -285,11 +282,11 @@ final class ProviderPool: Sendable {
                 if let tasks = guarded.running[query] { effects.append(.cancel(tasks.work)) }
             case .wake(let ask, let time):
                 guard guarded.pool.asks[ask]?.wakeAt == time, guarded.alarms[ask]?.at != time else { break }
-                if let old = guarded.alarms[ask]?.task { effects.append(.cancel(old)) }
+                if let old = guarded.alarms[ask]?.alarm { effects.append(.cancelAlarm(old)) }
                 guarded.alarms[ask] = (time, nil)
                 effects.append(.setAlarm(ask, time))
             case .finish(let ask, let ending):
-                if let old = guarded.alarms.removeValue(forKey: ask)?.task { effects.append(.cancel(old)) }
+                if let old = guarded.alarms.removeValue(forKey: ask)?.alarm { effects.append(.cancelAlarm(old)) }
                 if let waiter = guarded.waiters.removeValue(forKey: ask) { effects.append(.deliver(waiter, ending)) }
             case .report(let report):
                 effects.append(.report(report))
@@ -305,6 +302,7 @@ final class ProviderPool: Sendable {
                 onSending(query, provider)
                 send(query, limit: limit, to: provider)
             case .cancel(let task): task.cancel()
+            case .cancelAlarm(let alarm): alarm.cancel()
             case .setAlarm(let ask, let time): setAlarm(ask, time)
             case .deliver(let waiter, let ending): waiter.deliver(ending)
             case .report(let report): onAttempt(report)
@@ -315,17 +313,17 @@ final class ProviderPool: Sendable {
     // MARK: Tasks
 
     private func setAlarm(_ ask: PoolRequest.ID, _ time: MonotonicTime) {
-        let task = CallWork.detached { [self] in
-            guard (try? await timeSource.sleep(until: time)) != nil else { return }
+        let alarm = timeSource.alarm(at: time) { [self] in
             update(waking: (ask, time)) { $0.wake(ask, at: $1) }
+            return nil
         }
         // The request may have ended, or set another alarm, since the lock was released.
         let isCurrent = guarded.withLock { guarded in
-            guard guarded.alarms[ask]?.at == time, guarded.alarms[ask]?.task == nil else { return false }
-            guarded.alarms[ask]?.task = task
+            guard guarded.alarms[ask]?.at == time, guarded.alarms[ask]?.alarm == nil else { return false }
+            guarded.alarms[ask]?.alarm = alarm
             return true
         }
-        if !isCurrent { task.cancel() }
+        if !isCurrent { alarm.cancel() }
     }
 
     private func send(_ query: PoolQuery, limit: Duration, to provider: any HTTPDNSProvider) {
@@ -337,20 +335,9 @@ final class ProviderPool: Sendable {
             update(ending: query.id) { $0.returned(query.id, result, jitter: jitter, at: $1) }
         }
         let sentAt = query.sentAt ?? query.startedAt
-        let timer = CallWork.detached { [self] in
-            let end = sentAt + limit
-            var check = sentAt + MemberHealth.leastPlaceTime
-            while check < end {
-                guard (try? await timeSource.sleep(until: check)) != nil else { return }
-                if makeRoom(query.id) { break }
-                check = check + MemberHealth.leastPlaceTime
-            }
-            guard (try? await timeSource.sleep(until: min(check, end))) != nil else { return }
-            let jitter = random(MemberHealth.jitterSteps)
-            update { $0.expired(query.id, jitter: jitter, at: $1) }
-            // A provider that keeps its contract returns now. One that does not keeps its slot a while longer.
-            guard (try? await timeSource.sleep(until: min(check, end) + ProviderPool.patience)) != nil else { return }
-            update(ending: query.id) { $0.abandon(query.id, at: $1) }
+        let end = sentAt + limit
+        let timer = timeSource.alarm(at: min(sentAt + MemberHealth.leastPlaceTime, end)) { [self] in
+            check(query.id, until: end)
         }
         let tasks = Tasks(work: work, timer: timer)
         // The query may have returned, or been abandoned, since the lock was released.
@@ -363,15 +350,20 @@ final class ProviderPool: Sendable {
         if current?.isEnded ?? true { work.cancel() }
     }
 
-    /// Ends a query that holds its slot for too long while others wait.
-    /// - Returns: Whether it did.
-    private func makeRoom(_ id: PoolQuery.ID) -> Bool {
+    /// Takes the next step with a query that has no result yet.
+    /// - Parameter end: The end of its limit.
+    /// - Returns: The time of the next step.
+    private func check(_ id: PoolQuery.ID, until end: MonotonicTime) -> MonotonicTime? {
+        let jitter = random(MemberHealth.jitterSteps)
         let now = timeSource.now()
-        let effects: [Effect]? = guarded.withLock { guarded in
-            guarded.pool.makeRoom(id, at: now).map { ProviderPool.effects(of: $0, &guarded) }
+        let (next, effects): (MonotonicTime?, [Effect]) = guarded.withLock { guarded in
+            let (next, actions) = guarded.pool.check(id, until: end, jitter: jitter, at: now)
+            let effects = ProviderPool.effects(of: actions, &guarded)
+            if next == nil { guarded.running[id] = nil }
+            return (next, effects)
         }
-        run(effects ?? [])
-        return effects != nil
+        run(effects)
+        return next
     }
 
     private func result(of query: PoolQuery, at provider: any HTTPDNSProvider) async -> PoolQuery.Result {

@@ -176,13 +176,13 @@ struct PendingQuery: Sendable {
     func delivery(of wait: Wait) async -> Result<CachedAnswer, WaitFailure> {
         let timeSource = resolver.fixed.timeSource
         let timer = wait.end.map { end in
-            CallWork.detached {
-                if let systemAt = wait.systemAt {
-                    guard (try? await timeSource.sleep(until: systemAt)) != nil else { return }
+            timeSource.alarm(at: wait.systemAt ?? end) {
+                if wait.systemAt != nil, timeSource.now() < end {
                     querySystemNow(wait)
+                    return end
                 }
-                guard (try? await timeSource.sleep(until: end)) != nil else { return }
                 wait.waiter.deliver(.failure(.timedOut))
+                return nil
             }
         }
         defer { timer?.cancel() }

@@ -74,7 +74,7 @@ struct SystemFallback: Sendable {
         if Task.isCancelled { return nil }
         var progress = Progress()
         let reliance = pool.reliance(on: poolAttempt.providers)
-        var timer: Task<Void, Never>?
+        var timer: Alarm?
         defer { timer?.cancel() }
         if reliance == .none {
             pool.probe(poolAttempt)
@@ -158,10 +158,10 @@ struct SystemFallback: Sendable {
         }
     }
 
-    private func alarm(at time: MonotonicTime, _ hurry: OneShot<Void>) -> Task<Void, Never> {
-        CallWork.detached { [clock, pool, poolAttempt] in
-            guard (try? await clock.sleep(until: time)) != nil else { return }
+    private func alarm(at time: MonotonicTime, _ hurry: OneShot<Void>) -> Alarm {
+        clock.alarm(at: time) { [pool, poolAttempt] in
             if pool.reliance(on: poolAttempt.providers) != .healthy { hurry.deliver(()) }
+            return nil
         }
     }
 

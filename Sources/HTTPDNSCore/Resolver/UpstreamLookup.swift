@@ -84,7 +84,7 @@ extension UpstreamLookup {
         if hurries { hurry.deliver(()) }
         // A detached task: it serves all waiters. So it must neither end with the first caller nor inherit its task-local
         // values.
-        let task = CallWork.detached {
+        let task = CallWork.immediate {
             // The kill switch may have ended the lookup before it had a task to cancel.
             guard shard.state.withLock({ $0.lookups.contains(lookupID) }) else { return }
             guard let result = await querySourcesSparingly(hurry, until: deadline, denial) else { return }

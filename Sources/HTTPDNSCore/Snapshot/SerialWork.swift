@@ -40,19 +40,17 @@ package final class SerialWork: Sendable {
         try Task.checkCancellation()
         if let deadline, clock.now() >= deadline { throw Overdue() }
         let outcome = OneShot<Result<Value, any Error>>()
-        let timer = deadline.map { deadline in
-            CallWork.detached {
-                guard (try? await clock.sleep(until: deadline)) != nil else { return }
-                outcome.deliver(.failure(Overdue()))
-            }
-        }
-        defer { timer?.cancel() }
         enqueue {
             outcome.deliver(Result { try work() })
         } refuse: {
             outcome.deliver(.failure(NoThread()))
         }
-        return try await outcome.value(orOnCancel: .failure(CancellationError())).get()
+        return try await outcome.value(
+            until: deadline,
+            on: clock,
+            or: .failure(Overdue()),
+            onCancel: .failure(CancellationError())
+        ).get()
     }
 
     /// Runs a task's steps like the work for ``run(_:)``.

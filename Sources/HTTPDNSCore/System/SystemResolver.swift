@@ -88,9 +88,9 @@ package final class SystemResolver: SystemResolving {
         guard timeLimit > .zero else { throw timedOut }
         let lookUp = makeLookUp(host, families)
         let deadline = time.now() + timeLimit
-        let timer = CallWork.detached { [self, time] in
-            guard (try? await time.sleep(until: deadline)) != nil else { return }
-            self.giveUp(lookUp, as: self.isQueued(lookUp) ? self.noThread(for: host, within: timeLimit) : timedOut)
+        let timer = time.alarm(at: deadline) { [self] in
+            giveUp(lookUp, as: isQueued(lookUp) ? noThread(for: host, within: timeLimit) : timedOut)
+            return nil
         }
         defer { timer.cancel() }
 

@@ -27,16 +27,7 @@ package enum LimitedWork<Success: Sendable>: Sendable {
                 ending.deliver(.failed(error))
             }
         }
-        let timer = deadline.map { deadline in
-            CallWork.detached {
-                guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
-                ending.deliver(.timedOut)
-            }
-        }
-        defer {
-            work.cancel()
-            timer?.cancel()
-        }
-        return await ending.value(orOnCancel: .canceled)
+        defer { work.cancel() }
+        return await ending.value(until: deadline, on: timeSource, or: .timedOut, onCancel: .canceled)
     }
 }

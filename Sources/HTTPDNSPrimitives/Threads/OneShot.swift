@@ -71,6 +71,25 @@ public final class _OneShot<Value: Sendable>: Sendable {
     }
 }
 
+extension _OneShot {
+    /// Returns the value, as soon as it is delivered: `overdue` at the deadline, and `canceled` when the task is canceled before.
+    package func value(
+        until deadline: MonotonicTime?,
+        on clock: some TimeSource,
+        or overdue: Value,
+        onCancel canceled: Value
+    ) async -> Value {
+        let alarm = deadline.map { deadline in
+            clock.alarm(at: deadline) {
+                self.deliver(overdue)
+                return nil
+            }
+        }
+        defer { alarm?.cancel() }
+        return await value(orOnCancel: canceled)
+    }
+}
+
 extension _OneShot where Value == Void {
     /// Delivers the event, unless it was delivered before.
     package func deliver() { deliver(()) }

@@ -47,21 +47,13 @@ package final class SharedRead<Value: Sendable>: Sendable {
         if let deadline, clock.now() >= deadline { throw SharedReadError.overdue }
         let outcome = OneShot<Result<Value, any Error>>()
         let (waiter, isOwn, _) = begin(for: { outcome.deliver($0) }, read)
-        let timer = deadline.map { deadline in
-            CallWork.detached {
-                guard (try? await clock.sleep(until: deadline)) != nil else { return }
-                outcome.deliver(.failure(SharedReadError.overdue))
-            }
-        }
-        defer {
-            timer?.cancel()
-            state.withLock { _ = $0.waiters.removeValue(forKey: waiter) }
-        }
-        let result = await withTaskCancellationHandler {
-            await outcome.value()
-        } onCancel: {
-            outcome.deliver(.failure(CancellationError()))
-        }
+        defer { state.withLock { _ = $0.waiters.removeValue(forKey: waiter) } }
+        let result = await outcome.value(
+            until: deadline,
+            on: clock,
+            or: .failure(SharedReadError.overdue),
+            onCancel: .failure(CancellationError())
+        )
         return (try result.get(), isOwn)
     }
 

@@ -98,16 +98,14 @@ final class GuardedStore: HTTPDNSResponseStore {
         let task = CallWork.task {
             do { outcome.deliver(.success(try await work())) } catch { outcome.deliver(.failure(error)) }
         }
-        let timer = CallWork.detached { [time] in
-            guard (try? await time.sleep(until: now + wait)) != nil else { return }
-            outcome.deliver(.failure(Failure.overdue))
-        }
-        defer {
-            timer.cancel()
-            task.cancel()
-        }
+        defer { task.cancel() }
         do {
-            let value = try await outcome.value(orOnCancel: .failure(CancellationError())).get()
+            let value = try await outcome.value(
+                until: now + wait,
+                on: time,
+                or: .failure(Failure.overdue),
+                onCancel: .failure(CancellationError())
+            ).get()
             noteSuccess()
             return value
         } catch {

@@ -67,9 +67,9 @@ final class ResponseStore: HTTPDNSResponseStore {
         let outcome = OneShot<HTTPDNSClient.ResponseCache.Error?>()
         let deadline = SystemTimeSource().now() + access.times.opening
         // Its end may come late, and must not keep the folder from the next cache.
-        let timer = CallWork.detached { [weak access] in
-            guard (try? await SystemTimeSource().sleep(until: deadline)) != nil else { return }
+        let timer = SystemTimeSource().alarm(at: deadline) { [weak access] in
             if outcome.deliver(nil) { access?.noteSlowOpening() }
+            return nil
         }
         defer { timer.cancel() }
         attempt(access) { outcome.deliver($0) }

@@ -106,7 +106,7 @@ struct PoolSimulation {
             now = max(now, at)
             switch event {
             case .returned(let id, let result): take(state.returned(id, result, jitter: jitter, at: now))
-            case .expired(let id): take(state.expired(id, jitter: jitter, at: now))
+            case .expired(let id): take(state.check(id, until: now, jitter: jitter, at: now).1)
             case .wake(let id): take(state.wake(id, at: now))
             }
         }

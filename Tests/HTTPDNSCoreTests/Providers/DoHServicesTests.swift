@@ -227,7 +227,7 @@ struct QuestionGatheringTests {
     func httpsRecords(took: Int, patience: Int) throws {
         var gathering = try gathering(.v4)
         let now = Self.start + .milliseconds(took)
-        let action = gathering.received(.outcome(.v4, Self.found), at: now)
+        let action = gathering.received(Self.found, for: .v4, at: now)
         #expect(action == .wait(until: now + .milliseconds(patience)))
     }
 
@@ -244,7 +244,7 @@ struct QuestionGatheringTests {
             deadline: Self.start + .seconds(3)
         )
         let now = Self.start + .milliseconds(times.took)
-        let action = gathering.received(.outcome(first, Self.found), at: now)
+        let action = gathering.received(Self.found, for: first, at: now)
         #expect(action == .wait(until: now + .milliseconds(times.patience)))
     }
 
@@ -257,7 +257,7 @@ struct QuestionGatheringTests {
                 since: Self.start,
                 deadline: Self.start + .seconds(3)
             )
-            #expect(gathering.received(.outcome(.v6, outcome), at: Self.start) == .keepWaiting)
+            #expect(gathering.received(outcome, for: .v6, at: Self.start) == .keepWaiting)
         }
     }
 
@@ -266,7 +266,7 @@ struct QuestionGatheringTests {
     func withoutAddresses() throws {
         for outcome in [Self.empty, .failure(HTTPDNSProviderError(code: .timedOut, message: "late"))] {
             var gathering = try gathering(.v4)
-            let action = gathering.received(.outcome(.v4, outcome), at: Self.start)
+            let action = gathering.received(outcome, for: .v4, at: Self.start)
             #expect(action == .wait(until: Self.start + .milliseconds(50)))
         }
     }
@@ -276,27 +276,28 @@ struct QuestionGatheringTests {
     func servicesFirst() throws {
         var gathering = try gathering()
         #expect(
-            gathering.received(.outcome(.httpsRecords, .httpsRecords(.none(timeToLive: nil))), at: Self.start)
+            gathering.received(.httpsRecords(.none(timeToLive: nil)), for: .httpsRecords, at: Self.start)
                 == .keepWaiting
         )
-        #expect(gathering.received(.outcome(.v4, Self.empty), at: Self.start) == .keepWaiting)
-        #expect(gathering.received(.outcome(.v6, Self.empty), at: Self.start) == .keepWaiting)
+        #expect(gathering.received(Self.empty, for: .v4, at: Self.start) == .keepWaiting)
+        #expect(gathering.received(Self.empty, for: .v6, at: Self.start) == .done)
         #expect(gathering.isComplete)
     }
 
     @Test("A query given up is a time-out; one canceled from outside is a cancellation")
     func givenUp() throws {
         var gathering = try gathering(.v4)
-        _ = gathering.received(.outcome(.v4, Self.found), at: Self.start)
+        _ = gathering.received(Self.found, for: .v4, at: Self.start)
         var canceled = gathering
-        #expect(gathering.received(.patienceEnded, at: Self.start) == .giveUp)
-        _ = gathering.received(.outcome(.httpsRecords, .canceled), at: Self.start)
+        gathering.giveUp()
+        #expect(gathering.isComplete)
+        _ = gathering.received(.canceled, for: .httpsRecords, at: Self.start)
         guard case .failed(let error) = try gathering.answer().httpsRecords else {
             Issue.record("\(try gathering.answer())")
             return
         }
         #expect(error.code == .timedOut)
-        _ = canceled.received(.outcome(.httpsRecords, .canceled), at: Self.start)
+        _ = canceled.received(.canceled, for: .httpsRecords, at: Self.start)
         #expect(throws: CancellationError.self) { try canceled.answer() }
     }
 }

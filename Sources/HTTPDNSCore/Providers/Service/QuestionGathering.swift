@@ -20,17 +20,12 @@ struct QuestionGathering {
         }
     }
 
-    enum Event: Sendable {
-        case outcome(Question, Outcome)
-        case patienceEnded
-    }
-
     enum Action: Hashable {
         case keepWaiting
-        /// Wait until this moment, and then report ``Event/patienceEnded``.
+        /// Wait until this moment, and then give up the requests without an outcome.
         case wait(until: MonotonicTime)
-        /// Cancel the requests without an outcome.
-        case giveUp
+        /// Every request has an outcome.
+        case done
     }
 
     /// The time to wait for the second family once the first has addresses (RFC 8305 section 3). Some name servers never
@@ -44,9 +39,8 @@ struct QuestionGathering {
     private let start: MonotonicTime
     private let deadline: MonotonicTime
     private var outcomes: [Question: Outcome] = [:]
-    /// The time to wait for the remaining requests, as last decided.
-    private var patience: Duration = .zero
-    private var isGivenUp = false
+    /// The time to wait for the remaining requests, once it is decided.
+    private var patience: Duration?
 
     init(
         families: HTTPDNSAddress.Families,
@@ -66,29 +60,31 @@ struct QuestionGathering {
     /// Whether every request has an outcome.
     var isComplete: Bool { outcomes.count == questions.count }
 
-    /// Records an event, and returns the action for the remaining requests.
-    mutating func received(_ event: Event, at now: MonotonicTime) -> Action {
-        guard case .outcome(let question, let outcome) = event else {
-            isGivenUp = true
-            return .giveUp
-        }
-        if case .canceled = outcome, isGivenUp {
-            let message = "no answer within \(patience.shortText) of the addresses"
-            outcomes[question] = .failure(HTTPDNSProviderError(code: .timedOut, message: message))
-        } else {
-            outcomes[question] = outcome
-        }
-        guard !isComplete, !isGivenUp else { return .keepWaiting }
+    /// Records the first outcome of a request, and returns the action for the remaining ones.
+    mutating func received(_ outcome: Outcome, for question: Question, at now: MonotonicTime) -> Action {
+        guard outcomes[question] == nil else { return .keepWaiting }
+        outcomes[question] = outcome
+        guard !isComplete else { return .done }
+        guard patience == nil else { return .keepWaiting }
 
         let left = questions.filter { outcomes[$0] == nil }
         guard left == [.httpsRecords] || outcomes.values.contains(where: \.hasAddresses) else { return .keepWaiting }
         let limits = Self.patienceForHTTPSRecords
-        patience =
+        let whole =
             left.contains(.httpsRecords)
             ? min(max(now - start, limits.lowerBound), limits.upperBound) : Self.resolutionDelay
         // At most half of the remaining time, so that the available answer is returned before the limit.
-        patience = min(patience, (deadline - now) / 2)
+        let patience = min(whole, (deadline - now) / 2)
+        self.patience = patience
         return .wait(until: now + patience)
+    }
+
+    /// Records that the requests without an outcome are not awaited any longer.
+    mutating func giveUp() {
+        let message = "no answer within \((patience ?? .zero).shortText) of the addresses"
+        for question in questions where outcomes[question] == nil {
+            outcomes[question] = .failure(HTTPDNSProviderError(code: .timedOut, message: message))
+        }
     }
 
     /// Returns the merged answer of all requests.
@@ -130,37 +126,46 @@ struct FamilyQuestions {
         httpsRecords: (@Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords)? = nil,
         _ ask: @escaping @Sendable (HTTPDNSAddress.Family) async throws -> HTTPDNSProviderAnswer.Family
     ) async throws -> HTTPDNSProviderAnswer {
-        var gathering = QuestionGathering(
-            families: families,
-            wantsHTTPSRecords: httpsRecords != nil,
-            since: time.now(),
-            deadline: deadline
+        let gathering = Lock(
+            QuestionGathering(
+                families: families,
+                wantsHTTPSRecords: httpsRecords != nil,
+                since: time.now(),
+                deadline: deadline
+            )
         )
-        await withTaskGroup(of: QuestionGathering.Event.self) { group in
-            for family in HTTPDNSAddress.Family.allCases where families.contains(family) {
-                let question: QuestionGathering.Question = family == .v4 ? .v4 : .v6
-                group.addTask { .outcome(question, await Self.outcome { .addresses(try await ask(family)) }) }
-            }
-            if let httpsRecords {
-                group.addTask {
-                    .outcome(.httpsRecords, await Self.outcome { .httpsRecords(try await httpsRecords()) })
+        let patience = Lock<Alarm?>(nil)
+        let end = OneShot<Void>()
+        let receive: @Sendable (QuestionGathering.Question, QuestionGathering.Outcome) -> Void = { [time] in
+            let (question, outcome) = ($0, $1)
+            let now = time.now()
+            switch gathering.withLock({ $0.received(outcome, for: question, at: now) }) {
+            case .keepWaiting: break
+            case .done: end.deliver()
+            case .wait(let moment):
+                let alarm = time.alarm(at: moment) {
+                    gathering.withLock { $0.giveUp() }
+                    end.deliver()
+                    return nil
                 }
+                patience.withLock { $0 = alarm }
+                if end.isDelivered { alarm.cancel() }
             }
-            while !gathering.isComplete, let event = await group.next() {
-                switch gathering.received(event, at: time.now()) {
-                case .keepWaiting: continue
-                case .giveUp: group.cancelAll()
-                case .wait(let end):
-                    group.addTask { [time] in
-                        try? await time.sleep(until: end)
-                        return .patienceEnded
-                    }
-                }
-            }
-            group.cancelAll()
         }
+        let tasks = gathering.withLock(\.questions).map { question in
+            CallWork.immediate {
+                let outcome = await Self.outcome {
+                    if question == .httpsRecords, let httpsRecords { return .httpsRecords(try await httpsRecords()) }
+                    return .addresses(try await ask(question == .v4 ? .v4 : .v6))
+                }
+                receive(question, outcome)
+            }
+        }
+        if !gathering.withLock(\.isComplete) { await end.value(orOnCancel: ()) }
+        for task in tasks { task.cancel() }
+        patience.withLock { $0 }?.cancel()
         if Task.isCancelled { throw CancellationError() }
-        return try gathering.answer()
+        return try gathering.withLock { $0 }.answer()
     }
 
     private static func outcome(

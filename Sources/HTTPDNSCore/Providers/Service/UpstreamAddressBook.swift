@@ -50,6 +50,7 @@ package struct UpstreamAddressBook: Sendable {
 
     func order(at now: MonotonicTime) -> Order {
         let known = all
+        guard known.count > 1 else { return Order(first: known) }
         let rested = known.filter { !isResting($0, at: now) }
         let resting = known.filter { isResting($0, at: now) }
             .enumerated()
@@ -106,7 +107,9 @@ package struct UpstreamAddressBook: Sendable {
         refreshDueAt = now + max(lifetime, Self.shortestInterval) - age
     }
 
-    private var all: [HTTPDNSEndpoint] { discovered + bootstrap.filter { !discovered.contains($0) } }
+    private var all: [HTTPDNSEndpoint] {
+        discovered.isEmpty ? bootstrap : discovered + bootstrap.filter { !discovered.contains($0) }
+    }
 
     private func isResting(_ endpoint: HTTPDNSEndpoint, at now: MonotonicTime) -> Bool {
         restingUntil[endpoint].map { now < $0 } ?? false
