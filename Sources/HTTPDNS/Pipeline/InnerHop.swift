@@ -231,25 +231,37 @@ extension Pipeline {
         if let cached = try rewriter.cached(request, carrying: context.rewritten, freshAfter, context.received) {
             rewritten = cached
         } else {
-            let start = observed?.trace.map { _ in SystemTimeSource().now() }
-            do {
-                rewritten = try await rewriter.lookedUp(request, deadline: context.call.firstDeadline, freshAfter)
-                if let start {
-                    let host = rewritten.content.url.host
-                    observed?.note(.lookedUp(host, since: start, .success(rewritten.addresses)))
-                }
-            } catch {
-                if let start, let host = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).host {
-                    observed?.note(.lookedUp(host, since: start, .failure(error)))
-                }
-                throw error
-            }
+            rewritten = try await lookedUp(request, context)
         }
         if let scope = context.constraints.redirectedFrom {
             rewritten = try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
         }
         observed?.note(.resolved(context.sending, rewritten))
         return rewritten
+    }
+
+    /// Returns the hop with the addresses of a lookup that it waits for.
+    @inline(never)
+    private func lookedUp(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSRewriter.RewrittenRequest {
+        let observed = context.frame?.observed
+        let start = observed?.trace.map { _ in SystemTimeSource().now() }
+        let (deadline, freshAfter) = (context.call.firstDeadline, context.constraints.freshAfter)
+        do {
+            let rewritten = try await rewriter.lookedUp(request, deadline: deadline, freshAfter)
+            if let start {
+                let host = rewritten.content.url.host
+                observed?.note(.lookedUp(host, since: start, .success(rewritten.addresses)))
+            }
+            return rewritten
+        } catch {
+            if let start, let host = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).host {
+                observed?.note(.lookedUp(host, since: start, .failure(error)))
+            }
+            throw error
+        }
     }
 
     /// Returns the hop with the addresses of the system resolver, without those that were tried.

@@ -68,9 +68,19 @@ extension Pipeline {
         _ request: HTTPDNSClient.Request,
         _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> HTTPDNSClient.Response {
-        guard let responseCache, SharedReads.isAllowed, let hop = CacheableHop(request, context, self) else {
-            // Without a frame there is neither an interceptor nor an observer.
-            guard context.frame != nil else { return try await sendPrepared(request, context) }
+        if responseCache != nil, SharedReads.isAllowed { return try await sendCacheable(request, context) }
+        // Without a frame there is neither an interceptor nor an observer.
+        guard context.frame != nil else { return try await sendPrepared(request, context) }
+        return try await intercept(0, request, context)
+    }
+
+    // Not inlined, as other steps that most calls do without: what it uses would be a part of the memory of each call.
+    @inline(never)
+    private func sendCacheable(
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
+        guard let responseCache, let hop = CacheableHop(request, context, self) else {
             return try await intercept(0, request, context)
         }
         return try hop.decoded(try await responseCache.respond(to: hop), of: responseCache)

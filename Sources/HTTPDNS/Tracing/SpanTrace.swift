@@ -133,7 +133,7 @@ final class SpanTrace: CallTrace {
         let status = exchange.status.code
         request.span.updateAttributes { attributes in
             attributes[SpanKey.status] = status
-            attributes[SpanKey.version] = String(exchange.version.description.trimmingPrefix("HTTP/"))
+            attributes[SpanKey.version] = String(exchange.version.description.dropFirst("HTTP/".utf8.count))
             attributes[SpanKey.source] = exchange.request.source.description
             if exchange.remote != .ofUnixSockets {
                 attributes[SpanKey.peerAddress] = "\(exchange.remote.address)"

@@ -63,16 +63,19 @@ enum SpanValue {
     /// Returns a URL without user information and fragment, and without the values of its query, of path parameters and of
     /// segments such as `token=...`.
     static func url(_ url: HTTPDNSRewriter.CanonicalURL) -> String {
-        let wholePath = url.target.prefix { $0 != "?" }
-        let query = url.target.dropFirst(wholePath.count)
+        let end = url.target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? url.target.endIndex
+        let (wholePath, query) = (url.target[..<end], url.target[end...])
         let path = HTTPDNSClient.Redaction.standard.path(String(wholePath))
         var text = "\(url.scheme)://\(url.authority)"
-        text += path.split(separator: "/", omittingEmptySubsequences: false).map(segment).joined(separator: "/")
+        // Most paths have neither parameters nor items.
+        text +=
+            path.utf8.contains { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ";") }
+            ? path.split(separator: "/", omittingEmptySubsequences: false).map(segment).joined(separator: "/") : path
         if !query.isEmpty {
             let items = query.dropFirst().split(separator: "&", omittingEmptySubsequences: false)
             text += "?" + items.map(item).joined(separator: "&")
         }
-        return String(text.prefix(maximumLength))
+        return text.utf8.count > maximumLength ? String(text.prefix(maximumLength)) : text
     }
 
     private static func segment(_ text: Substring) -> String {

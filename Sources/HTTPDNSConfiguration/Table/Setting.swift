@@ -138,8 +138,12 @@ extension Setting {
     }
 
     /// Declares a key of files that code of its own reads, before or after the section.
-    static func own(_ key: String, entries: [SettingFacts] = []) -> Setting {
-        Setting(key, read: { _, _, _, _ in }, describe: { _ in SettingFacts(isInFileOnly: true, entries: entries) })
+    /// - Parameter entries: Made when the description is: a path of a property takes long to describe, and reading a file needs none.
+    static func own(
+        _ key: String,
+        entries: @autoclosure @escaping @Sendable () -> [SettingFacts] = []
+    ) -> Setting {
+        Setting(key, read: { _, _, _, _ in }, describe: { _ in SettingFacts(isInFileOnly: true, entries: entries()) })
     }
 
     private init(

@@ -50,11 +50,11 @@ struct SettingForm<Value: Sendable>: Sendable {
 
     /// Creates the form of a list, or of a mapping with names of the user, whose entries have these forms.
     init(
-        entries: [SettingFacts],
+        entries: @autoclosure @escaping @Sendable () -> [SettingFacts],
         values: String = "",
         read: @escaping @Sendable (inout SettingsReader, ConfigurationNode, _ path: String, _ old: Value?) -> Value?
     ) {
-        self.init(facts: { _ in SettingFacts(values: values, isInFileOnly: true, entries: entries) }, read: read)
+        self.init(facts: { _ in SettingFacts(values: values, isInFileOnly: true, entries: entries()) }, read: read)
     }
 
     /// Returns the form of a value that is made of this one's.
