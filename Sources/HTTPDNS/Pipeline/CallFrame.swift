@@ -102,18 +102,14 @@ final class CallFrame: Sendable {
         headLimit.withLock { $0 = end }
     }
 
-    /// Returns once the time for foreign code has passed.
-    /// - Throws: `CancellationError`.
-    func sleepUntilOverdue(in call: CallTime) async throws {
-        let clock = SystemTimeSource()
-        while true {
-            let now = clock.now()
-            let end = headLimit.withLock { $0 }
-            if let end, end + Pipeline.overdueGrace <= now { return }
-            // The limit may be later or none now. A hop that begins meanwhile has at least the time of a head.
-            let next = now + (call.headLimit ?? .seconds(60))
-            try await clock.sleep(until: min(end ?? next, next) + Pipeline.overdueGrace)
-        }
+    /// Returns the time at which the time for foreign code may have passed; nil if it has.
+    func overdueTime(in call: CallTime) -> MonotonicTime? {
+        let now = SystemTimeSource().now()
+        let end = headLimit.withLock { $0 }
+        if let end, end + Pipeline.overdueGrace <= now { return nil }
+        // The limit may be later or none then. A hop that begins meanwhile has at least the time of a head.
+        let next = now + (call.headLimit ?? .seconds(60))
+        return min(end ?? next, next) + Pipeline.overdueGrace
     }
 
     /// Returns a number for the next hop of the call, from 0.

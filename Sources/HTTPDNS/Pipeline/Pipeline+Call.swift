@@ -154,25 +154,30 @@ extension Pipeline {
         _ steps: @escaping @Sendable () async throws -> HTTPDNSClient.Response
     ) async throws -> HTTPDNSClient.Response? {
         guard time.firstDeadline != nil else { return try await steps() }
-        return try await withThrowingTaskGroup(of: HTTPDNSClient.Response?.self) { tasks in
-            tasks.addTask { try await steps() }
-            tasks.addTask {
-                // The step in progress ends at the deadline, with an error that names the phase.
-                try await frame.sleepUntilOverdue(in: time)
-                return nil
+        // Not a child task: a second one would have to wait for the limit, at four times the cost.
+        let executor = withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
+        let task = Task.immediate(executorPreference: executor) { try await steps() }
+        let isOverdue = OneShot<Void>()
+        // The step in progress ends at the deadline, with an error that names the phase.
+        let first = frame.overdueTime(in: time) ?? SystemTimeSource().now()
+        let alarm = SystemTimeSource().alarm(at: first) {
+            if let later = frame.overdueTime(in: time) { return later }
+            isOverdue.deliver()
+            // It may call code of users.
+            CallWork.detached { task.cancel() }
+            return nil
+        }
+        defer { alarm.cancel() }
+        do {
+            let response = try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
             }
-            defer { tasks.cancelAll() }
-            while let response = try await tasks.next() {
-                if let response { return response }
-                tasks.cancelAll()
-                do {
-                    _ = try await tasks.next()
-                } catch let error as HTTPDNSClientError where error.code == .timedOut {
-                    throw error
-                } catch {}
-                return nil
-            }
-            throw CancellationError()
+            return isOverdue.isDelivered ? nil : response
+        } catch {
+            guard isOverdue.isDelivered, (error as? HTTPDNSClientError)?.code != .timedOut else { throw error }
+            return nil
         }
     }
 
