@@ -26,7 +26,8 @@ package enum CallWork {
         }
     }
 
-    /// The same, up to its first suspension on the present thread.
+    /// Starts a task as ``detached(_:)`` does, and runs it on the present thread up to its first suspension; for a blocking call it
+    /// starts it on the executor. Not to be called under a lock.
     @discardableResult
     package static func immediate<Success: Sendable>(
         _ operation: @escaping @Sendable () async -> Success

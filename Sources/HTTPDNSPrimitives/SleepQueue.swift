@@ -59,7 +59,9 @@ final class SleepQueue: Sendable {
             let (due, next) = state.withLock { $0.due(at: now, timer: moment) }
             // A slow action delays those that are due with it, and no others.
             if let next { setTimer(next) }
-            for (number, action) in due {
+            for number in due {
+                // It may have been canceled during the others.
+                guard let action = state.withLock({ $0.actions[number] }) else { continue }
                 guard let again = action() else {
                     cancel(number)
                     continue
@@ -98,11 +100,11 @@ extension SleepQueue.State {
     fileprivate mutating func due(
         at now: MonotonicTime,
         timer rung: MonotonicTime
-    ) -> ([(number: UInt64, action: AlarmAction)], MonotonicTime?) {
-        var due: [(UInt64, AlarmAction)] = []
+    ) -> ([UInt64], MonotonicTime?) {
+        var due: [UInt64] = []
         while let first = moments.first, first.deadline <= now || actions[first.number] == nil {
             removeFirst()
-            if let action = actions[first.number] { due.append((first.number, action)) }
+            if actions[first.number] != nil { due.append(first.number) }
         }
         if let index = timers.lastIndex(of: rung) { timers.remove(at: index) }
         return (due, nextTimer())

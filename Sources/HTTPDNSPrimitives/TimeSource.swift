@@ -16,10 +16,9 @@ package protocol TimeSource: Sendable {
     /// - Throws: `CancellationError` as soon as the task is canceled.
     func sleep(until deadline: MonotonicTime) async throws
 
-    /// Calls `action` at `deadline` or later, and again at each time that it returns, until that is nil. It costs a tenth of a task
-    /// that sleeps.
+    /// Calls `action` at `deadline` or later, and again at each time that it returns, until that is nil.
     ///
-    /// It is called on any thread, where others may be due as well: it must be short.
+    /// It is called on any thread, where others may be due as well: it must be short, and must call no code of users.
     func alarm(at deadline: MonotonicTime, _ action: @escaping AlarmAction) -> Alarm
 }
 

@@ -261,16 +261,7 @@ public final class HTTPDNSScriptedProvider: HTTPDNSProvider {
             ending.deliver(.released)
         }
         let deadline = timeSource.now() + query.timeLimit
-        let timer = Task.detached { [timeSource] in
-            guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
-            ending.deliver(.timedOut)
-        }
-        let how = await withTaskCancellationHandler {
-            await ending.value()
-        } onCancel: {
-            ending.deliver(.canceled)
-        }
-        timer.cancel()
+        let how = await ending.value(until: deadline, on: timeSource, or: .timedOut, onCancel: .canceled)
         // Ends the task that waits for the gate, also when the gate is not opened any more.
         gate.deliver(())
         state.withLock { $0.active[number] = nil }

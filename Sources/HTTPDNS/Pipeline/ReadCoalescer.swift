@@ -139,7 +139,7 @@ package final class ReadCoalescer<Key: Hashable & Sendable, Value: Sendable>: Se
         case .leads(let id): return .send(Lead(self, hash, id))
         case .isAlone: return .send(Lead(self, hash, nil))
         case .waits(let id):
-            let timer = head.map { limit in CallWork.detached { await self.expire(id, at: limit) } }
+            let timer = head.map { limit in clock.alarm(at: limit) { self.expire(id) } }
             defer { timer?.cancel() }
             let turn = await withTaskCancellationHandler {
                 await waiter.turn.value()
@@ -169,14 +169,12 @@ package final class ReadCoalescer<Key: Hashable & Sendable, Value: Sendable>: Se
     }
 
     /// Ends the wait of a request when its limit has passed.
-    private func expire(_ id: Table.WaiterID, at first: MonotonicTime) async {
-        var limit: MonotonicTime? = first
-        while let time = limit, (try? await clock.sleep(until: time)) != nil {
-            let now = clock.now()
-            let (overdue, later) = state.withLock { $0.table.expire(id, at: now) }
-            overdue?.turn.deliver(.overdue)
-            limit = later
-        }
+    /// - Returns: A later limit.
+    private func expire(_ id: Table.WaiterID) -> MonotonicTime? {
+        let now = clock.now()
+        let (overdue, later) = state.withLock { $0.table.expire(id, at: now) }
+        overdue?.turn.deliver(.overdue)
+        return later
     }
 
     // MARK: leads

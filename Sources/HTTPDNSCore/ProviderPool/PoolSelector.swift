@@ -157,14 +157,14 @@ struct PoolSelector: Sendable {
         return actions
     }
 
-    /// Takes the next step with a query that was sent and has no result. It ends at its limit, or before that if it takes much
+    /// Takes the next step with a query that its provider has not returned. It ends at its limit, or before that if it takes much
     /// longer than others do and a query waits for its slot: names whose servers are slow must not delay all other answers. Some
-    /// time later its slot is taken back from a provider that does not return.
-    /// - Parameter end: The end of its limit.
+    /// time later its slot is taken back.
+    /// - Parameter limit: The end of its limit.
     /// - Returns: The time of the step after that; nil when there is none.
     mutating func check(
         _ id: PoolQuery.ID,
-        until end: MonotonicTime,
+        until limit: MonotonicTime,
         jitter: UInt64,
         at now: MonotonicTime
     ) -> (MonotonicTime?, [Action]) {
@@ -175,19 +175,18 @@ struct PoolSelector: Sendable {
             free(id, at: now, &actions)
             return (nil, actions)
         }
-        actions.append(.cancel(id))
-        if now >= end {
-            let error = HTTPDNSProviderError(code: .timedOut, message: "no answer")
-            self.end(id, .failed(error), jitter: jitter, at: now, &actions)
-        } else {
-            guard members[query.member].health.isOverdue(sentAt: sentAt, at: now), members[query.member].makeRoom()
-            else {
-                return (min(now + MemberHealth.leastPlaceTime, end), [])
+        var (message, jitter) = ("no answer", jitter)
+        if now < limit {
+            let isSlow = members[query.member].health.isOverdue(sentAt: sentAt, at: now)
+            guard isSlow, members[query.member].makeRoom() else {
+                return (min(now + MemberHealth.leastPlaceTime, limit), [])
             }
             queries[id]?.madeRoom = true
-            let error = HTTPDNSProviderError(code: .timedOut, message: "no answer, and others waited for its place")
-            self.end(id, .failed(error), jitter: MemberHealth.jitterSteps / 2, at: now, &actions)
+            (message, jitter) = ("no answer, and others waited for its place", MemberHealth.jitterSteps / 2)
         }
+        actions.append(.cancel(id))
+        let error = HTTPDNSProviderError(code: .timedOut, message: message)
+        end(id, .failed(error), jitter: jitter, at: now, &actions)
         return (now + Self.patience, actions)
     }
 

@@ -8,7 +8,7 @@ internal import HTTPDNSPrimitives
 ///
 /// - A definite answer ends a request: addresses, "no such name" or "no addresses". The first one wins. A losing query
 ///   continues within its own limit, without waiters, so that its latency or failure counts for the provider's health.
-/// - All state is in ``PoolSelector``. This class runs the tasks that send queries and watch the clock.
+/// - All state is in ``PoolSelector``. This class runs the tasks that send queries, and watches the clock.
 final class ProviderPool: Sendable {
     /// A request to the pool.
     struct PoolAttempt: Sendable {
@@ -254,7 +254,7 @@ final class ProviderPool: Sendable {
 
     /// - Parameters:
     ///   - woken: The request whose alarm has gone off.
-    ///   - ended: The query whose tasks have ended.
+    ///   - ended: The query whose task has ended.
     private func update(
         waking woken: (ask: PoolRequest.ID, at: MonotonicTime)? = nil,
         ending ended: PoolQuery.ID? = nil,
@@ -314,7 +314,8 @@ final class ProviderPool: Sendable {
 
     private func setAlarm(_ ask: PoolRequest.ID, _ time: MonotonicTime) {
         let alarm = timeSource.alarm(at: time) { [self] in
-            update(waking: (ask, time)) { $0.wake(ask, at: $1) }
+            // What it leads to may call code of users: the logger's.
+            CallWork.detached { self.update(waking: (ask, time)) { $0.wake(ask, at: $1) } }
             return nil
         }
         // The request may have ended, or set another alarm, since the lock was released.
@@ -362,7 +363,7 @@ final class ProviderPool: Sendable {
             if next == nil { guarded.running[id] = nil }
             return (next, effects)
         }
-        run(effects)
+        if !effects.isEmpty { CallWork.detached { self.run(effects) } }
         return next
     }
 

@@ -178,7 +178,7 @@ struct PendingQuery: Sendable {
         let timer = wait.end.map { end in
             timeSource.alarm(at: wait.systemAt ?? end) {
                 if wait.systemAt != nil, timeSource.now() < end {
-                    querySystemNow(wait)
+                    CallWork.detached { querySystemNow(wait) }
                     return end
                 }
                 wait.waiter.deliver(.failure(.timedOut))

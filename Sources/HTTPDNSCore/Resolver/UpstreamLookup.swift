@@ -83,14 +83,17 @@ extension UpstreamLookup {
         let hurry = OneShot<Void>()
         if hurries { hurry.deliver(()) }
         // A detached task: it serves all waiters. So it must neither end with the first caller nor inherit its task-local
-        // values.
-        let task = CallWork.immediate {
+        // values. One that a call waits for begins on its thread; a refresh must not delay the use of the answer.
+        var work = LookupTask(task: nil, hurry: hurry, demand: demand)
+        // Others may join the lookup while it begins.
+        shard.state.withLock { _ = $0.lookups.attach(work, to: lookupID) }
+        let run: @Sendable () async -> Void = {
             // The kill switch may have ended the lookup before it had a task to cancel.
             guard shard.state.withLock({ $0.lookups.contains(lookupID) }) else { return }
             guard let result = await querySourcesSparingly(hurry, until: deadline, denial) else { return }
             complete(result, lookupID, isRefresh: isRefresh)
         }
-        let work = LookupTask(task: task, hurry: hurry, demand: demand)
+        work.task = isRefresh ? CallWork.detached(run) : CallWork.immediate(run)
         shard.state.withLock { $0.lookups.attach(work, to: lookupID) }?.cancel()
     }
 
@@ -382,7 +385,8 @@ struct LookupFailure: Error {
 
 /// The task of a lookup.
 struct LookupTask: Sendable {
-    let task: Task<Void, Never>
+    /// Nil while it is being started.
+    var task: Task<Void, Never>?
     /// Delivered when the system resolver is to be queried now, for a route with the system resolver as fallback.
     let hurry: OneShot<Void>
     let demand: LookupDemand?
@@ -390,7 +394,7 @@ struct LookupTask: Sendable {
     var sharers: Sharers?
 
     /// Ends the task, unless it serves other lookups.
-    func cancel() { if sharers?.leave() ?? true { task.cancel() } }
+    func cancel() { if sharers?.leave() ?? true { task?.cancel() } }
 
     /// The number of lookups that a task serves.
     final class Sharers: Sendable {

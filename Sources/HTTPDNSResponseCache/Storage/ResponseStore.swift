@@ -73,11 +73,7 @@ final class ResponseStore: HTTPDNSResponseStore {
         }
         defer { timer.cancel() }
         attempt(access) { outcome.deliver($0) }
-        let error = await withTaskCancellationHandler {
-            await outcome.value()
-        } onCancel: {
-            outcome.deliver(nil)
-        }
+        let error = await outcome.value(orOnCancel: nil)
         try Task.checkCancellation()
         if let error { throw error }
     }

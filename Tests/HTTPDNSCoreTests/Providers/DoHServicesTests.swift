@@ -248,6 +248,33 @@ struct QuestionGatheringTests {
         #expect(action == .wait(until: now + .milliseconds(times.patience)))
     }
 
+    @Test("HTTPS records that arrive leave 50 ms for the family that is missing")
+    func familyAfterRecords() throws {
+        var gathering = try gathering()
+        let first = Self.start + .milliseconds(400)
+        #expect(gathering.received(Self.found, for: .v4, at: first) == .wait(until: first + .milliseconds(400)))
+        let records = gathering.received(
+            .httpsRecords(.none(timeToLive: nil)),
+            for: .httpsRecords,
+            at: first + .milliseconds(10)
+        )
+        #expect(records == .wait(until: first + .milliseconds(60)))
+        gathering.giveUp()
+        guard case .failed(let error) = try gathering.answer().v6 else {
+            Issue.record("\(try gathering.answer())")
+            return
+        }
+        #expect(error.message == "no answer within 50 ms of the addresses")
+    }
+
+    @Test("An earlier end of the wait stays when a family arrives")
+    func recordsAfterFamily() throws {
+        var gathering = try gathering()
+        let first = Self.start + .milliseconds(100)
+        #expect(gathering.received(Self.found, for: .v4, at: first) == .wait(until: first + .milliseconds(100)))
+        #expect(gathering.received(Self.found, for: .v6, at: first + .milliseconds(50)) == .keepWaiting)
+    }
+
     @Test("A family that failed or has no address starts no wait for the other one")
     func withoutFirstFamily() throws {
         for outcome in [Self.empty, .failure(HTTPDNSProviderError(code: .timedOut, message: "late"))] {

@@ -107,7 +107,9 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
                 if scope == 0 { sharedFamilies.withLock { _ = $0.insert(family) } }
                 return answer
             }
-        answer.holdsForAllClients = subnet != nil && sharedFamilies.withLock { $0.isSuperset(of: families) }
+        // The response of a family that was given up may come in this moment.
+        let isWhole = answer.failedFamilies(among: query.families).isEmpty
+        answer.holdsForAllClients = subnet != nil && isWhole && sharedFamilies.withLock { $0.isSuperset(of: families) }
         return answer
     }
 

@@ -39,8 +39,9 @@ struct QuestionGathering {
     private let start: MonotonicTime
     private let deadline: MonotonicTime
     private var outcomes: [Question: Outcome] = [:]
-    /// The time to wait for the remaining requests, once it is decided.
-    private var patience: Duration?
+    /// The time to wait for the remaining requests, and the end of that time, as first reached.
+    private var patience = Duration.zero
+    private var patienceEnd: MonotonicTime?
 
     init(
         families: HTTPDNSAddress.Families,
@@ -65,7 +66,6 @@ struct QuestionGathering {
         guard outcomes[question] == nil else { return .keepWaiting }
         outcomes[question] = outcome
         guard !isComplete else { return .done }
-        guard patience == nil else { return .keepWaiting }
 
         let left = questions.filter { outcomes[$0] == nil }
         guard left == [.httpsRecords] || outcomes.values.contains(where: \.hasAddresses) else { return .keepWaiting }
@@ -75,13 +75,15 @@ struct QuestionGathering {
             ? min(max(now - start, limits.lowerBound), limits.upperBound) : Self.resolutionDelay
         // At most half of the remaining time, so that the available answer is returned before the limit.
         let patience = min(whole, (deadline - now) / 2)
-        self.patience = patience
-        return .wait(until: now + patience)
+        let end = now + patience
+        guard patienceEnd.map({ end < $0 }) ?? true else { return .keepWaiting }
+        (self.patience, patienceEnd) = (patience, end)
+        return .wait(until: end)
     }
 
     /// Records that the requests without an outcome are not awaited any longer.
     mutating func giveUp() {
-        let message = "no answer within \((patience ?? .zero).shortText) of the addresses"
+        let message = "no answer within \(patience.shortText) of the addresses"
         for question in questions where outcomes[question] == nil {
             outcomes[question] = .failure(HTTPDNSProviderError(code: .timedOut, message: message))
         }
@@ -126,6 +128,7 @@ struct FamilyQuestions {
         httpsRecords: (@Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords)? = nil,
         _ ask: @escaping @Sendable (HTTPDNSAddress.Family) async throws -> HTTPDNSProviderAnswer.Family
     ) async throws -> HTTPDNSProviderAnswer {
+        try Task.checkCancellation()
         let gathering = Lock(
             QuestionGathering(
                 families: families,
@@ -134,7 +137,7 @@ struct FamilyQuestions {
                 deadline: deadline
             )
         )
-        let patience = Lock<Alarm?>(nil)
+        let alarms = Lock<[Alarm]>([])
         let end = OneShot<Void>()
         let receive: @Sendable (QuestionGathering.Question, QuestionGathering.Outcome) -> Void = { [time] in
             let (question, outcome) = ($0, $1)
@@ -148,7 +151,7 @@ struct FamilyQuestions {
                     end.deliver()
                     return nil
                 }
-                patience.withLock { $0 = alarm }
+                alarms.withLock { $0.append(alarm) }
                 if end.isDelivered { alarm.cancel() }
             }
         }
@@ -163,7 +166,7 @@ struct FamilyQuestions {
         }
         if !gathering.withLock(\.isComplete) { await end.value(orOnCancel: ()) }
         for task in tasks { task.cancel() }
-        patience.withLock { $0 }?.cancel()
+        for alarm in alarms.withLock({ $0 }) { alarm.cancel() }
         if Task.isCancelled { throw CancellationError() }
         return try gathering.withLock { $0 }.answer()
     }
