@@ -15,9 +15,11 @@ let package = Package(
     name: "swift-httpdns-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "swift-httpdns", path: "..", traits: []),
+        .package(name: "swift-httpdns", path: "..", traits: ["Metrics", "Tracing", "YAML"]),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.36.0"),
     ],
@@ -52,9 +54,22 @@ let package = Package(
             name: "bench-client",
             dependencies: [
                 "Workload",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
-                .product(name: "HTTPDNSResponseCache", package: "swift-httpdns"),
+                .product(name: "HTTPDNSMetrics", package: "swift-httpdns"),
                 .product(name: "HTTPDNSMonitor", package: "swift-httpdns"),
+                .product(name: "HTTPDNSResponseCache", package: "swift-httpdns"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: settings
+        ),
+        // Configuration files bring full Foundation, which the other program must not start with.
+        .executableTarget(
+            name: "bench-client-file",
+            dependencies: [
+                "Workload",
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
             ],
             swiftSettings: settings
         ),

@@ -22,6 +22,10 @@ struct FollowedFileFigures: Codable, Sendable {
     var meanwhile: Double
     var meanwhileP99: Double
     var meanwhileLongest: Double
+    /// Microseconds of the longest of requests without pauses, 64 in flight, beside two busy processes for each processor: without
+    /// changes, and with one each second.
+    var loadedLongest: Double
+    var loadedLongestMeanwhile: Double
 
     /// The longest request while the file changed, as a multiple of the usual hundredth from the top.
     var longestOverUsualP99: Double { meanwhileLongest / usualP99 }
@@ -33,6 +37,8 @@ enum FollowedFileScenario {
     private static let pace = Duration.milliseconds(2)
     /// Longer than the former rules take to be freed.
     private static let settling = Duration.milliseconds(50)
+    /// The seconds of each part under full load.
+    private static let loadedSeconds = 10
 
     /// - Parameter changes: The number of changes in each of the two parts.
     static func run(changes: Int) async throws -> FollowedFileFigures {
@@ -45,7 +51,7 @@ enum FollowedFileScenario {
         let url = "http://bench.test:\(try startOrigin())/1k"
 
         // Writing a content takes as long as reading it, and is no part of a reload.
-        let contents = try (1...2 * changes).map { number in
+        let contents = try (1...2 * changes + loadedSeconds).map { number in
             let content = folder.appendingPathComponent("content\(number)")
             try text(number).write(to: content, atomically: false, encoding: .utf8)
             return content
@@ -61,9 +67,25 @@ enum FollowedFileScenario {
         _ = try await latencies(client, url) { try await Task.sleep(for: .milliseconds(200)) }
         let usual = try await latencies(client, url) { try await Task.sleep(for: .seconds(3)) }
         let meanwhile = try await latencies(client, url) {
-            for content in contents.dropFirst(changes) {
+            for content in contents.dropFirst(changes).prefix(changes) {
                 try await replace(file, by: content, client)
                 try await Task.sleep(for: settling)
+            }
+        }
+        let busy = try (0..<2 * ProcessInfo.processInfo.activeProcessorCount).map { _ in
+            // It ends with this process, however that ends.
+            try Process.run(URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", "while kill -0 $PPID; do :; done"])
+        }
+        // SIGTERM is blocked in what Foundation starts from a thread of the runtime.
+        defer { for process in busy { kill(process.processIdentifier, SIGKILL) } }
+        let loaded = try await latencies(client, url, inFlight: 64, pace: nil) {
+            try await Task.sleep(for: .seconds(loadedSeconds))
+        }
+        let loadedMeanwhile = try await latencies(client, url, inFlight: 64, pace: nil) {
+            for content in contents.suffix(loadedSeconds) {
+                async let second: Void = Task.sleep(for: .seconds(1))
+                try await replace(file, by: content, client)
+                try await second
             }
         }
         try await client.shutdown()
@@ -75,7 +97,9 @@ enum FollowedFileScenario {
             usualLongest: usual.max() ?? .nan,
             meanwhile: meanwhile.median,
             meanwhileP99: quantile(0.99, of: meanwhile),
-            meanwhileLongest: meanwhile.max() ?? .nan
+            meanwhileLongest: meanwhile.max() ?? .nan,
+            loadedLongest: loaded.max() ?? .nan,
+            loadedLongestMeanwhile: loadedMeanwhile.max() ?? .nan
         )
     }
 
@@ -99,33 +123,40 @@ enum FollowedFileScenario {
         }
     }
 
-    /// Sends requests one after the other at a steady rate while `work` runs.
+    /// Sends requests while `work` runs.
+    /// - Parameter pace: The pause after each request; nil for none.
     /// - Returns: The microseconds of each.
     private static func latencies(
         _ client: HTTPDNSClient,
         _ url: String,
+        inFlight: Int = 1,
+        pace: Duration? = FollowedFileScenario.pace,
         during work: () async throws -> Void
     ) async throws -> [Double] {
         let isOver = StopFlag()
-        let load = Task {
-            var times: [Double] = []
-            while !isOver.isSet {
-                let before = Measurement.now()
-                let response = try await client.get(url)
-                let bytes = try await response.body.collect(upTo: .mebibytes(1)).count
-                times.append(Double(Measurement.now() - before) / 1e3)
-                precondition(
-                    response.status == .ok && bytes == 1024,
-                    "the origin sent \(response.status), \(bytes) bytes"
-                )
-                try await Task.sleep(for: pace)
+        let loads = (0..<inFlight).map { _ in
+            Task {
+                var times: [Double] = []
+                while !isOver.isSet {
+                    let before = Measurement.now()
+                    let response = try await client.get(url)
+                    let bytes = try await response.body.collect(upTo: .mebibytes(1)).count
+                    times.append(Double(Measurement.now() - before) / 1e3)
+                    precondition(
+                        response.status == .ok && bytes == 1024,
+                        "the origin sent \(response.status), \(bytes) bytes"
+                    )
+                    if let pace { try await Task.sleep(for: pace) }
+                }
+                return times
             }
-            return times
         }
         defer { isOver.set() }
         try await work()
         isOver.set()
-        return try await load.value
+        var times: [Double] = []
+        for load in loads { times += try await load.value }
+        return times
     }
 
     private static func quantile(_ share: Double, of times: [Double]) -> Double {

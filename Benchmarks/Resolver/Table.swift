@@ -57,6 +57,8 @@ enum Table {
         let lines = [
             "\n" + left(title, 26) + heading.map { right($0, 12) }.joined(), row("unchanged", unchanged),
             row("changed", changed),
+            row("full load", [.nan, .nan, .nan, .nan, figures.loadedLongest]),
+            row("full load, changed", [.nan, .nan, .nan, .nan, figures.loadedLongestMeanwhile]),
         ]
         return lines.joined(separator: "\n")
     }

@@ -70,6 +70,11 @@ struct Target: Codable, Sendable {
                 limit: max(2, file.usualLongest / file.usualP99),
                 result: file.longestOverUsualP99
             ),
+            Target(
+                text: "longest request under full load, as a multiple of the one without changes",
+                limit: 2,
+                result: file.loadedLongestMeanwhile / file.loadedLongest
+            ),
         ]
         #else
         return []

@@ -30,14 +30,17 @@ public func measure(
     _ = try await run(orders.warmUp, orders, send)
     let slowAtStart = insight.slowResponses()
     let loopsAtStart = insight.loopSeconds?() ?? [:]
-    let start = Usage.now()
+    var start = Usage.now()
+    if let started = orders.started {
+        start = Usage(seconds: start.seconds - (Usage.calendarSeconds() - started), processorSeconds: 0)
+    }
     let times = try await run(orders.requests, orders, send)
     let end = Usage.now()
     let requests = orders.requests + insight.slowResponses() - slowAtStart
     var figures = [
         "\"requests\":\(requests)", "\"seconds\":\(end.seconds - start.seconds)",
         "\"processorSeconds\":\(end.processorSeconds - start.processorSeconds)",
-        "\"p50\":\(times.quantile(0.5))", "\"p99\":\(times.quantile(0.99))",
+        "\"p50\":\(times.quantile(0.5))", "\"p99\":\(times.quantile(0.99))", "\"peakMemory\":\(Usage.peakMemory())",
     ]
     if let connections = insight.connections { figures.append("\"connections\":\(connections())") }
     let loops = (insight.loopSeconds?() ?? [:]).map { $1 - loopsAtStart[$0, default: 0] }

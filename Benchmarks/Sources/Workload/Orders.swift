@@ -49,6 +49,13 @@ public struct Orders: Sendable {
     public var interceptors = 0
     /// Whether a traffic monitor records the calls.
     public var isMonitored = false
+    /// Whether metrics and spans of the calls are kept.
+    public var isObserved = false
+    /// The configuration file of the client.
+    public var settingsFile = ""
+    /// The time of the calendar at which the process started, in seconds: the measurement begins then. Nil begins it at the
+    /// first measured request.
+    public var started: Double?
     /// The response cache: `memory`, or the path of a folder; nil for none.
     public var cache: String?
 
@@ -81,6 +88,9 @@ public struct Orders: Sendable {
             case "--other-mappings": otherMappings = try Self.count(value, flag, from: 1)
             case "--interceptors": interceptors = try Self.count(value, flag, from: 1)
             case "--monitored": isMonitored = try Self.count(value, flag, from: 0) > 0
+            case "--observed": isObserved = try Self.count(value, flag, from: 0) > 0
+            case "--settings": settingsFile = value
+            case "--started": started = Double(value)
             case "--cache": cache = value
             case "--loops": loops = try Self.count(value, flag, from: 1)
             default: throw OrdersError("\(flag) is unknown")

@@ -16,6 +16,16 @@ struct Usage {
     /// The time of the clock.
     static func clockSeconds() -> Double { seconds(CLOCK_MONOTONIC) }
 
+    /// The time of the calendar.
+    static func calendarSeconds() -> Double { seconds(CLOCK_REALTIME) }
+
+    /// The most memory that this process had resident, in KiB.
+    static func peakMemory() -> Int {
+        var usage = rusage()
+        getrusage(RUSAGE_SELF.rawValue, &usage)
+        return usage.ru_maxrss
+    }
+
     private static func seconds(_ clock: clockid_t) -> Double {
         var time = timespec()
         clock_gettime(clock, &time)

@@ -13,9 +13,12 @@ struct ClientContender {
         let orders = try Orders(arguments: CommandLine.arguments.dropFirst())
         var configuration = try configuration(orders)
         configuration.responseCache = try await responseCache(orders)
+        let backends = orders.isObserved ? ObservationBackends() : nil
+        if let backends { configuration.tracing.tracer = backends.tracer }
         let client = try await HTTPDNSClient(configuration: configuration)
         let monitor = HTTPDNSTrafficMonitor()
         if orders.isMonitored { monitor.start(on: client) }
+        let export = backends?.start(on: client)
         try await touchOtherNames(orders, client)
         let silent = await inSilence(orders, client)
         let slow = SlowRequests()
@@ -33,6 +36,8 @@ struct ClientContender {
         if orders.isMonitored, monitor.counters.records < orders.requests {
             throw UnexpectedAnswer("\(orders.requests) requests had \(monitor.counters.records) records")
         }
+        try backends?.check(orders)
+        export?.cancel()
         slow.stop()
         for request in silent { request.cancel() }
         try await client.shutdown()
@@ -73,6 +78,7 @@ struct ClientContender {
 
     /// Requests that get no answer. All are connected when it returns.
     private static func inSilence(_ orders: Orders, _ client: HTTPDNSClient) async -> [Task<Void, any Error>] {
+        guard orders.silent > 0 else { return [] }
         let requests = (0..<orders.silent).map { _ in
             Task { _ = try await client.get(orders.silentURL, headerFields: headerFields) }
         }

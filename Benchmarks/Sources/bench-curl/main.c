@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -376,13 +377,19 @@ int main(int argc, char **argv) {
     long slow_at_start = contender.slow_responses;
     double started = seconds(CLOCK_MONOTONIC);
     double used = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    if (contender.orders.started > 0) {
+        started -= seconds(CLOCK_REALTIME) - contender.orders.started;
+        used = 0;
+    }
     run(&contender, transfers, contender.orders.requests);
     long finished = contender.orders.requests + contender.slow_responses - slow_at_start;
     double elapsed = seconds(CLOCK_MONOTONIC) - started;
     used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
     qsort(contender.times, contender.time_count, sizeof *contender.times, compare);
-    printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f,\"p50\":%.3f,\"p99\":%.3f}\n", finished, elapsed, used,
-           quantile(&contender, 0.5), quantile(&contender, 0.99));
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f,\"p50\":%.3f,\"p99\":%.3f,\"peakMemory\":%ld}\n", finished,
+           elapsed, used, quantile(&contender, 0.5), quantile(&contender, 0.99), usage.ru_maxrss);
 
     contender.slow_ends = true;
     stop_silent(&contender, silent);

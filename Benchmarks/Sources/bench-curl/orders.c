@@ -69,6 +69,8 @@ struct orders read_orders(int argc, char **argv) {
             orders.slow = count(flag, value, 1);
         } else if (!strcmp(flag, "--slow-url")) {
             orders.slow_url = value;
+        } else if (!strcmp(flag, "--started")) {
+            orders.started = strtod(value, NULL);
         } else {
             refuse(flag, "is unknown");
         }

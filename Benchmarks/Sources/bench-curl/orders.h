@@ -30,6 +30,9 @@ struct orders {
     // The number of requests to slow_url that are in flight besides; each is sent again when its response is there.
     long slow;
     const char *slow_url;
+    // The time of the calendar at which the process started: the measurement begins then. With 0 it begins at the first measured
+    // request.
+    double started;
 };
 
 // Reads "--flag value" pairs; writes to standard error and ends the process with 2 when it cannot.

@@ -32,6 +32,8 @@ type orders struct {
 	bodyBytes, postBytes                int
 	isHTTP2, discards, uploadStream     bool
 	uploadFile                          string
+	// The time of the calendar at which the process started: the measurement begins then. With 0 it begins at the first measured request.
+	started float64
 }
 
 func fail(reason any) {
@@ -80,6 +82,8 @@ func readOrders(arguments []string) orders {
 			o.isHTTP2 = value == "2"
 		case "--cacert":
 			o.certificateFile = value
+		case "--started":
+			o.started, _ = strconv.ParseFloat(value, 64)
 		case "--discard":
 			o.discards = count() > 0
 		default:
@@ -258,6 +262,9 @@ func main() {
 	}
 	run(senders, o.warmUp)
 	started, used := time.Now(), processorSeconds()
+	if o.started > 0 {
+		started, used = time.UnixMicro(int64(o.started*1e6)), 0
+	}
 	run(senders, o.requests)
 	elapsed := time.Since(started).Seconds()
 	used = processorSeconds() - used
@@ -267,6 +274,10 @@ func main() {
 	}
 	sort.Float64s(times)
 	quantile := func(share float64) float64 { return times[int(float64(len(times)-1)*share)] }
-	fmt.Printf("{\"requests\":%d,\"seconds\":%.9f,\"processorSeconds\":%.6f,\"p50\":%.3f,\"p99\":%.3f}\n",
-		o.requests, elapsed, used, quantile(0.5), quantile(0.99))
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		fail(err)
+	}
+	fmt.Printf("{\"requests\":%d,\"seconds\":%.9f,\"processorSeconds\":%.6f,\"p50\":%.3f,\"p99\":%.3f,\"peakMemory\":%d}\n",
+		o.requests, elapsed, used, quantile(0.5), quantile(0.99), usage.Maxrss)
 }

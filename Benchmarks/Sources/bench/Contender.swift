@@ -27,22 +27,16 @@ struct Contender: Hashable {
     var name: String
     var executable: String
     var build = Build.ordinary
-    /// The number of other names that it requests on each address beforehand.
-    var otherNames = 0
-    /// The number of mappings of other names that its client has; with any, it has six routes, a policy and a rollout too.
-    var otherMappings = 0
+    /// Its orders besides those of the scenario (Sources/Workload/Orders.swift).
+    var orders: [String] = []
     /// The number of requests without a response that it has in flight besides.
     var silent = 0
     /// The number of requests with a late response that it has in flight besides, all the time.
     var slow = 0
     /// The time of those responses, in milliseconds.
     let slowDelay = 400
-    /// The number of its client's loops; 0 leaves the default.
-    var loops = 0
-    /// The number of its client's interceptors; each passes requests on unchanged, and has a condition on them.
-    var interceptors = 0
-    /// Whether a traffic monitor records its client's calls, in memory.
-    var isMonitored = false
+    /// Whether it gets the configuration file of the origin.
+    var readsFile = false
     /// The place of its client's response cache, which answers all requests but the first.
     var cache = Cache.none
     /// The share of the scenario's requests that it sends: a slow one would make the run long.
@@ -80,21 +74,35 @@ struct Contender: Hashable {
         share: 0.1,
         needsAddress: true
     )
-    static let clientAmongNames = Contender(name: "after 5,000 x 4", executable: "bench-client", otherNames: 5000)
+    static let clientAmongNames = Contender(
+        name: "after 5,000 x 4",
+        executable: "bench-client",
+        orders: ["--other-names", "5000"]
+    )
     static let clientAmongMappings = Contender(
         name: "swift-httpdns, 10,000 mappings",
         executable: "bench-client",
-        otherMappings: 10_000
+        orders: ["--other-mappings", "10000"]
     )
     static let clientWithInterceptors = Contender(
         name: "swift-httpdns, 5 interceptors",
         executable: "bench-client",
-        interceptors: 5
+        orders: ["--interceptors", "5"]
     )
     static let clientWithMonitor = Contender(
         name: "swift-httpdns, monitored",
         executable: "bench-client",
-        isMonitored: true
+        orders: ["--monitored", "1"]
+    )
+    static let clientObserved = Contender(
+        name: "swift-httpdns, metrics, traces",
+        executable: "bench-client",
+        orders: ["--observed", "1"]
+    )
+    static let clientWithFile = Contender(
+        name: "swift-httpdns, settings file",
+        executable: "bench-client-file",
+        readsFile: true
     )
     static let clientWithMemory = Contender(
         name: "hit in memory",
@@ -112,6 +120,6 @@ struct Contender: Hashable {
     static let curlBesideSilent = Contender(name: "C beside 2,000 silent", executable: "bench-curl", silent: 2000)
     static let clientBesideSlow = Contender(name: "with 2,000 slow", executable: "bench-client", slow: 2000)
     static let curlBesideSlow = Contender(name: "C with 2,000 slow", executable: "bench-curl", slow: 2000)
-    static let clientWithOneLoop = Contender(name: "one loop", executable: "bench-client", loops: 1)
-    static let clientWithTwoLoops = Contender(name: "two loops", executable: "bench-client", loops: 2)
+    static let clientWithOneLoop = Contender(name: "one loop", executable: "bench-client", orders: ["--loops", "1"])
+    static let clientWithTwoLoops = Contender(name: "two loops", executable: "bench-client", orders: ["--loops", "2"])
 }

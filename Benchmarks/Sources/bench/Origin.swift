@@ -11,6 +11,8 @@ final class Origin: Sendable {
 
     /// The authority of the certificate.
     let certificateFile: String
+    /// A client's settings for this server, without HTTP/2.
+    let settingsFile: String
     private let folder: URL
     private let ports: [Int]
     private let process = Process()
@@ -67,6 +69,7 @@ final class Origin: Sendable {
     private init() throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-bench-\(UUID().uuidString)")
         certificateFile = folder.appendingPathComponent("certificate.pem").path
+        settingsFile = folder.appendingPathComponent("client.yaml").path
         ports = try Ports.takeFree(5)
     }
 
@@ -81,12 +84,21 @@ final class Origin: Sendable {
             }
         }
         try configurationText.write(to: folder.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
+        try settingsText.write(toFile: settingsFile, atomically: true, encoding: .utf8)
         try Child.run([
             "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
             "-days", "2", "-subj", "/CN=\(Self.host)",
             "-addext", "subjectAltName=DNS:\(Self.host)",
             "-keyout", folder.appendingPathComponent("key.pem").path, "-out", certificateFile,
         ])
+    }
+
+    private var settingsText: String {
+        """
+        version: 1
+        mappings: { \(Self.host): [\(Self.addresses.joined(separator: ", "))] }
+        client: { versions: 1.1, ca_file: certificate.pem }
+        """
     }
 
     private var configurationText: String {

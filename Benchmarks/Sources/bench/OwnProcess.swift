@@ -81,15 +81,18 @@ final class SlowOrigin {
     /// The address is none of the other origins', so that they share nothing.
     static let address = "127.0.0.8"
 
-    let url: String
+    private let port: String
     private let process: OwnProcess
 
     /// - Parameter delay: The time from a request to its response, in milliseconds.
     init(delay: Int, on cores: Cores, core: Int?) throws {
         let arguments = ["answer-late", "--address", Self.address, "--delay", "\(delay)"]
         process = try OwnProcess(arguments, on: cores, core: core)
-        url = "http://\(Self.address):\(try process.firstLine())/1k"
+        port = try process.firstLine()
     }
+
+    /// - Parameter host: A name with its address, or that address.
+    func url(_ host: String = SlowOrigin.address) -> String { "http://\(host):\(port)/1k" }
 }
 
 /// Serves requests late. A process of its own, see ``SlowOrigin``.

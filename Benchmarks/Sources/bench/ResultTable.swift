@@ -19,7 +19,7 @@ struct ResultTable {
             "",
             [
                 "requests/s", "CPU us/request", "least..most", "CPU ratio", "of medians", "rate ratio", "p50 us",
-                "p99 us",
+                "p99 us", "peak MB",
             ]
         )
         let absent = scenario.contenders.compactMap { contender in
@@ -42,6 +42,7 @@ struct ResultTable {
             Columns.ratio(result.ratio(.rate, contender, to: reference)),
             Columns.microseconds(samples.median(of: .p50)),
             Columns.microseconds(samples.median(of: .p99)),
+            Columns.megabytes(samples.median(of: .peakMemory)),
         ]
         let connections = samples.median(of: .connections)
         if !connections.isNaN { figures.append(String(format: "%.0f connections", connections)) }
@@ -127,7 +128,7 @@ struct SummaryTable {
 /// Texts of equal width.
 enum Columns {
     static func row(_ name: String, _ figures: [String]) -> String {
-        let widths = [12, 16, 16, 16, 12, 16, 12, 16]
+        let widths = [12, 16, 16, 16, 12, 16, 12, 16, 10]
         return "  " + left(name, 31)
             + figures.enumerated().map { place, figure in
                 place < widths.count ? right(figure, widths[place]) : "  " + figure
@@ -135,6 +136,10 @@ enum Columns {
     }
 
     static func microseconds(_ value: Double) -> String { value.isNaN ? "-" : String(format: "%.0f", value) }
+
+    static func megabytes(_ kibibytes: Double) -> String {
+        kibibytes.isNaN ? "-" : String(format: "%.1f", kibibytes * 1024 / 1e6)
+    }
 
     static func ratio(_ value: Double) -> String { value.isNaN ? "-" : String(format: "%.2f", value) }
 

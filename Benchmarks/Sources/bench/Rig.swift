@@ -44,6 +44,9 @@ struct Rig {
         return results.filter { !$0.scenario.contenders.isEmpty }
     }
 
+    /// Runs a command with the time in its arguments. The shell reads the clock and forks, so that the CPU time begins there too.
+    private static let stamp = ["/bin/bash", "-c", #""$@" --started "${EPOCHREALTIME/,/.}"; exit $?"#, "bash"]
+
     private func run(_ contender: Contender, _ scenario: Scenario) throws -> Sample {
         let cores = scenario.separatesCores ? cores : cores.unpinned
         let origin = scenario.separatesCores ? origin : unpinnedOrigin
@@ -52,13 +55,14 @@ struct Rig {
         guard let program = programs.path(of: contender) else { throw BenchError("there is no \(contender.name)") }
         let lateOrigin =
             scenario.delay > 0 ? try SlowOrigin(delay: scenario.delay, on: cores, core: cores.origin) : nil
-        let url = lateOrigin?.url ?? origin.url(scenario.wire, host, scenario.resource)
+        let url = lateOrigin?.url(host) ?? origin.url(scenario.wire, host, scenario.resource)
         let addresses = lateOrigin == nil ? Origin.addresses : [SlowOrigin.address]
         var command = [program]
         command += ["--url", url, "--host", Origin.host, "--addresses", addresses.joined(separator: ",")]
         command += ["--in-flight", "\(scenario.inFlight)", "--requests", "\(requests)"]
         // A tenth, so that connections are open, pools are filled and the allocator has its pages.
-        command += ["--warm-up", "\(max(1, requests / 10))", "--body-bytes", "\(scenario.resource.bytes)"]
+        let warmUp = scenario.measuresStart ? 0 : max(1, requests / 10)
+        command += ["--warm-up", "\(warmUp)", "--body-bytes", "\(scenario.resource.bytes)"]
         command += ["--http-version", scenario.wire == .http2TLS ? "2" : "1.1"]
         if ![.http1, .http1Closing].contains(scenario.wire) { command += ["--cacert", origin.certificateFile] }
         let saved = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-saved-\(UUID().uuidString)")
@@ -74,10 +78,8 @@ struct Rig {
         case .file: command += ["--upload-file", origin.path(of: .large)]
         case .stream: command += ["--upload-stream", "1"]
         }
-        if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
-        if contender.otherMappings > 0 { command += ["--other-mappings", "\(contender.otherMappings)"] }
-        if contender.interceptors > 0 { command += ["--interceptors", "\(contender.interceptors)"] }
-        if contender.isMonitored { command += ["--monitored", "1"] }
+        command += contender.orders
+        if contender.readsFile { command += ["--settings", origin.settingsFile] }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-cache-\(UUID().uuidString)")
         defer { if contender.cache == .folder { try? FileManager.default.removeItem(at: folder) } }
         switch contender.cache {
@@ -85,7 +87,6 @@ struct Rig {
         case .memory: command += ["--cache", "memory"]
         case .folder: command += ["--cache", folder.path]
         }
-        if contender.loops > 0 { command += ["--loops", "\(contender.loops)"] }
         // One for each run: what a run leaves there stays, because its connections are never accepted.
         let silentOrigin = contender.silent > 0 ? try SilentOrigin() : nil
         if let silentOrigin {
@@ -93,13 +94,15 @@ struct Rig {
         }
         let slowOrigin =
             contender.slow > 0 ? try SlowOrigin(delay: contender.slowDelay, on: cores, core: cores.origin) : nil
-        if let slowOrigin { command += ["--slow", "\(contender.slow)", "--slow-url", slowOrigin.url] }
+        if let slowOrigin { command += ["--slow", "\(contender.slow)", "--slow-url", slowOrigin.url()] }
         defer { withExtendedLifetime((silentOrigin, slowOrigin, lateOrigin)) {} }
         // A contender that hangs would hang the run; it ends with 124 then.
-        let limited = ["/usr/bin/timeout", "300"] + command
+        let limited = ["/usr/bin/timeout", "300"] + (scenario.measuresStart ? Self.stamp : []) + command
         let output = try Child.run(cores.bind(limited, to: cores.contender))
         do {
-            return try JSONDecoder().decode(Sample.self, from: output)
+            var sample = try JSONDecoder().decode(Sample.self, from: output)
+            if scenario.measuresStart { (sample.p50, sample.p99) = (sample.seconds * 1e6, nil) }
+            return sample
         } catch {
             throw BenchError("\(contender.executable) reported no figures: \(String(decoding: output, as: UTF8.self))")
         }

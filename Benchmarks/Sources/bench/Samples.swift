@@ -14,6 +14,8 @@ struct Sample: Codable {
     /// The median and the 99th percentile of the requests' times, in microseconds. Contenders of older checkouts report none.
     var p50: Double?
     var p99: Double?
+    /// The most memory that the process had resident, in KiB.
+    var peakMemory: Int?
 
     var requestsPerSecond: Double { Double(requests) / seconds }
     var processorMicroseconds: Double { processorSeconds / Double(requests) * 1e6 }
@@ -26,6 +28,7 @@ struct Sample: Codable {
         case .busiestLoop: busiestLoop ?? .nan
         case .p50: p50 ?? .nan
         case .p99: p99 ?? .nan
+        case .peakMemory: peakMemory.map(Double.init) ?? .nan
         }
     }
 }

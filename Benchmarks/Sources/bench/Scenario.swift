@@ -63,6 +63,8 @@ struct Scenario {
     var bodyBytes = 0
     /// The source of that body.
     var sending = Sending.bytes
+    /// Whether the clocks begin with the process, which has no other request before.
+    var measuresStart = false
     /// Whether nginx and the contenders have cores of their own, where there are two.
     var separatesCores = true
     /// The first is the one that the others are compared with.

@@ -29,7 +29,8 @@ struct ScenarioResult {
         return switch target.quantity {
         case .busiestLoop, .ownProcessorTime: figures.median(of: target.quantity)
         case .addedProcessorTime: figures.differencePerRound(.addedProcessorTime, from: others)
-        case .processorTime, .rate, .connections, .p50, .p99: figures.ratioPerRound(target.quantity, to: others)
+        case .processorTime, .rate, .connections, .p50, .p99, .peakMemory:
+            figures.ratioPerRound(target.quantity, to: others)
         }
     }
 

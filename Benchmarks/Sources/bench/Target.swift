@@ -15,6 +15,7 @@ struct Target {
         case busiestLoop = "busiest loop's share of the loops' CPU"
         case p50
         case p99
+        case peakMemory = "peak resident memory"
     }
 
     enum Verdict: String {
@@ -81,7 +82,7 @@ struct Target {
         switch quantity {
         case .busiestLoop, .ownProcessorTime: "\(contender.name): \(quantity.rawValue)"
         case .addedProcessorTime: "\(contender.name): \(quantity.rawValue), to \(reference.name)"
-        case .processorTime, .rate, .connections, .p50, .p99:
+        case .processorTime, .rate, .connections, .p50, .p99, .peakMemory:
             "\(contender.name): \(quantity.rawValue), x \(reference.name)"
         }
     }

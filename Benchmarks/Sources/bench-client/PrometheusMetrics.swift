@@ -1,0 +1,1 @@
+../../../Examples/Sources/Prometheus/PrometheusMetrics.swift
