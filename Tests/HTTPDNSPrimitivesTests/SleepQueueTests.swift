@@ -76,7 +76,8 @@ struct SleepQueueTests {
             if count == steps.count { end.deliver() }
             return count < steps.count ? steps[count] : nil
         }
-        await end.value()
+        await end.value(until: start + .seconds(60), on: clock, or: (), onCancel: ())
+        #expect(calls.withLock { $0.count } == steps.count)
         for (call, step) in zip(calls.withLock { $0 }, steps) { #expect((step..<step + .seconds(60)).contains(call)) }
     }
 
