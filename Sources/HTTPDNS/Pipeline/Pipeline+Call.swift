@@ -153,8 +153,9 @@ extension Pipeline {
         of frame: CallFrame,
         _ steps: @escaping @Sendable () async throws -> HTTPDNSClient.Response
     ) async throws -> HTTPDNSClient.Response? {
-        guard time.firstDeadline != nil else { return try await steps() }
-        // Not a child task: a second one would have to wait for the limit, at four times the cost.
+        // The task below would not know that this one is canceled.
+        guard time.firstDeadline != nil, !Task.isCancelled else { return try await steps() }
+        // Not a child task: a second one would have to wait for the limit.
         let executor = withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
         let task = Task.immediate(executorPreference: executor) { try await steps() }
         let isOverdue = OneShot<Void>()

@@ -68,7 +68,8 @@ final class ResponseStore: HTTPDNSResponseStore {
         let deadline = SystemTimeSource().now() + access.times.opening
         // Its end may come late, and must not keep the folder from the next cache.
         let timer = SystemTimeSource().alarm(at: deadline) { [weak access] in
-            if outcome.deliver(nil) { access?.noteSlowOpening() }
+            // It writes to the user's log.
+            if outcome.deliver(nil), let access { CallWork.detached { access.noteSlowOpening() } }
             return nil
         }
         defer { timer.cancel() }

@@ -212,11 +212,9 @@ struct QuestionGatheringTests {
     )
     private static let empty = QuestionGathering.Outcome.addresses(.noData(timeToLive: nil))
 
-    private func gathering(
-        _ families: HTTPDNSAddress.Families = .both,
-        limit: Duration = .seconds(3)
-    ) throws -> QuestionGathering {
-        QuestionGathering(families: families, wantsHTTPSRecords: true, since: Self.start, deadline: Self.start + limit)
+    private func gathering(_ families: HTTPDNSAddress.Families = .both, wantsHTTPS: Bool = true) -> QuestionGathering {
+        let end = Self.start + .seconds(3)
+        return QuestionGathering(families: families, wantsHTTPSRecords: wantsHTTPS, since: Self.start, deadline: end)
     }
 
     /// 50 ms at least, 500 ms at most, and half of the time that is left.
@@ -225,7 +223,7 @@ struct QuestionGatheringTests {
         arguments: [(0, 50), (20, 50), (80, 80), (499, 499), (900, 500), (2_800, 100)]
     )
     func httpsRecords(took: Int, patience: Int) throws {
-        var gathering = try gathering(.v4)
+        var gathering = gathering(.v4)
         let now = Self.start + .milliseconds(took)
         let action = gathering.received(Self.found, for: .v4, at: now)
         #expect(action == .wait(until: now + .milliseconds(patience)))
@@ -237,12 +235,7 @@ struct QuestionGatheringTests {
         [(0, 50), (900, 50), (2_960, 20)]
     )
     func secondFamily(first: QuestionGathering.Question, times: (took: Int, patience: Int)) throws {
-        var gathering = QuestionGathering(
-            families: .both,
-            wantsHTTPSRecords: false,
-            since: Self.start,
-            deadline: Self.start + .seconds(3)
-        )
+        var gathering = gathering(wantsHTTPS: false)
         let now = Self.start + .milliseconds(times.took)
         let action = gathering.received(Self.found, for: first, at: now)
         #expect(action == .wait(until: now + .milliseconds(times.patience)))
@@ -250,15 +243,12 @@ struct QuestionGatheringTests {
 
     @Test("HTTPS records that arrive leave 50 ms for the family that is missing")
     func familyAfterRecords() throws {
-        var gathering = try gathering()
+        var gathering = gathering()
         let first = Self.start + .milliseconds(400)
         #expect(gathering.received(Self.found, for: .v4, at: first) == .wait(until: first + .milliseconds(400)))
-        let records = gathering.received(
-            .httpsRecords(.none(timeToLive: nil)),
-            for: .httpsRecords,
-            at: first + .milliseconds(10)
-        )
-        #expect(records == .wait(until: first + .milliseconds(60)))
+        let records = QuestionGathering.Outcome.httpsRecords(.none(timeToLive: nil))
+        let action = gathering.received(records, for: .httpsRecords, at: first + .milliseconds(10))
+        #expect(action == .wait(until: first + .milliseconds(60)))
         gathering.giveUp()
         guard case .failed(let error) = try gathering.answer().v6 else {
             Issue.record("\(try gathering.answer())")
@@ -269,7 +259,7 @@ struct QuestionGatheringTests {
 
     @Test("An earlier end of the wait stays when a family arrives")
     func recordsAfterFamily() throws {
-        var gathering = try gathering()
+        var gathering = gathering()
         let first = Self.start + .milliseconds(100)
         #expect(gathering.received(Self.found, for: .v4, at: first) == .wait(until: first + .milliseconds(100)))
         #expect(gathering.received(Self.found, for: .v6, at: first + .milliseconds(50)) == .keepWaiting)
@@ -278,12 +268,7 @@ struct QuestionGatheringTests {
     @Test("A family that failed or has no address starts no wait for the other one")
     func withoutFirstFamily() throws {
         for outcome in [Self.empty, .failure(HTTPDNSProviderError(code: .timedOut, message: "late"))] {
-            var gathering = QuestionGathering(
-                families: .both,
-                wantsHTTPSRecords: false,
-                since: Self.start,
-                deadline: Self.start + .seconds(3)
-            )
+            var gathering = gathering(wantsHTTPS: false)
             #expect(gathering.received(outcome, for: .v6, at: Self.start) == .keepWaiting)
         }
     }
@@ -292,7 +277,7 @@ struct QuestionGatheringTests {
     @Test("HTTPS records are awaited for 50 ms when the name has no addresses")
     func withoutAddresses() throws {
         for outcome in [Self.empty, .failure(HTTPDNSProviderError(code: .timedOut, message: "late"))] {
-            var gathering = try gathering(.v4)
+            var gathering = gathering(.v4)
             let action = gathering.received(outcome, for: .v4, at: Self.start)
             #expect(action == .wait(until: Self.start + .milliseconds(50)))
         }
@@ -301,7 +286,7 @@ struct QuestionGatheringTests {
     /// Without addresses they are of no use.
     @Test("HTTPS records that arrive first start no time limit")
     func servicesFirst() throws {
-        var gathering = try gathering()
+        var gathering = gathering()
         #expect(
             gathering.received(.httpsRecords(.none(timeToLive: nil)), for: .httpsRecords, at: Self.start)
                 == .keepWaiting
@@ -313,7 +298,7 @@ struct QuestionGatheringTests {
 
     @Test("A query given up is a time-out; one canceled from outside is a cancellation")
     func givenUp() throws {
-        var gathering = try gathering(.v4)
+        var gathering = gathering(.v4)
         _ = gathering.received(Self.found, for: .v4, at: Self.start)
         var canceled = gathering
         gathering.giveUp()

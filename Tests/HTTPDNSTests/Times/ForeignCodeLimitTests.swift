@@ -132,6 +132,21 @@ struct ForeignCodeLimitTests {
         }
     }
 
+    @Test("Interceptors of a call that was canceled before see that", arguments: [true, false])
+    func canceledBefore(hasLimit: Bool) async throws {
+        let seen = Journal<Bool>()
+        let rig = try Rig {
+            $0.timeouts.responseHead = hasLimit ? .seconds(600) : nil
+            $0.networkInterceptors = [Around.before { _ in seen.write(Task.isCancelled) }]
+        }
+        let call = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await rig.client.get("https://map.test/")
+        }
+        _ = await call.result
+        #expect(seen.all == [true])
+    }
+
     @Test("A call without a limit of its own kind gives interceptors none")
     func unlimited() async throws {
         try await withLimits(.milliseconds(100)) { limit in
