@@ -20,6 +20,11 @@ final class SleepQueue: Sendable {
     fileprivate struct Moment: Sendable {
         var deadline: MonotonicTime
         var number: UInt64
+
+        /// Of equal times, the one that was added first.
+        static func < (left: Moment, right: Moment) -> Bool {
+            (left.deadline, left.number) < (right.deadline, right.number)
+        }
     }
 
     private let state = Lock(State())
@@ -82,7 +87,7 @@ extension SleepQueue.State {
         actions[lastNumber] = action
         if moments.count > 2 * actions.count + 64 {
             // Removed actions outnumber the others. A sorted list is a heap.
-            moments = moments.filter { actions[$0.number] != nil }.sorted { $0.deadline < $1.deadline }
+            moments = moments.filter { actions[$0.number] != nil }.sorted { $0 < $1 }
         }
         return (lastNumber, add(lastNumber, at: deadline))
     }
@@ -118,7 +123,7 @@ extension SleepQueue.State {
 
     private mutating func siftUp(_ start: Int) {
         var index = start
-        while index > 0, moments[index].deadline < moments[(index - 1) / 2].deadline {
+        while index > 0, moments[index] < moments[(index - 1) / 2] {
             moments.swapAt(index, (index - 1) / 2)
             index = (index - 1) / 2
         }
@@ -131,7 +136,7 @@ extension SleepQueue.State {
         while true {
             var least = index
             for child in [2 * index + 1, 2 * index + 2]
-            where child < moments.count && moments[child].deadline < moments[least].deadline {
+            where child < moments.count && moments[child] < moments[least] {
                 least = child
             }
             guard least != index else { return }

@@ -81,6 +81,29 @@ struct SleepQueueTests {
         for (call, step) in zip(calls.withLock { $0 }, steps) { #expect((step..<step + .seconds(60)).contains(call)) }
     }
 
+    @Test("Alarms of one time are due in the order in which they were set")
+    func sameTime() async throws {
+        let clock = clock
+        let time = clock.now() + .milliseconds(20)
+        let calls = Lock<[Int]>([])
+        let end = OneShot<Void>()
+        // Alarms of other times, between which they stand in the heap.
+        let others = (0..<50).map { number in clock.alarm(at: time + .seconds(60 + number)) { nil } }
+        for number in 0..<100 {
+            _ = clock.alarm(at: time) {
+                let count = calls.withLock { calls in
+                    calls.append(number)
+                    return calls.count
+                }
+                if count == 100 { end.deliver() }
+                return nil
+            }
+        }
+        await end.value(until: time + .seconds(60), on: clock, or: (), onCancel: ())
+        for other in others { other.cancel() }
+        #expect(calls.withLock { $0 } == Array(0..<100))
+    }
+
     @Test("A canceled alarm is not due again, also when its own action cancels it")
     func canceledAlarm() async throws {
         let clock = clock
