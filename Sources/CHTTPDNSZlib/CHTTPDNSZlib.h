@@ -10,8 +10,7 @@
 #endif
 #endif
 
-// Input is not written to.
-#define ZLIB_CONST
+// Without ZLIB_CONST: a module that imports another package's zlib as well, such as gRPC's, would see two different z_stream.
 #include <zlib.h>
 
 static inline int chttpdnszlib_deflate_init(z_stream *stream, int level, int window_bits, int memory_level) {

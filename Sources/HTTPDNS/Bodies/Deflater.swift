@@ -63,7 +63,7 @@ final class Deflater {
         var taken = 0
         let output = [UInt8](unsafeUninitializedCapacity: Deflater.portion) { room, initialized in
             input.withUnsafeBufferPointer { input in
-                stream.pointee.next_in = input.baseAddress
+                stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
                 stream.pointee.avail_in = UInt32(input.count)
                 stream.pointee.next_out = room.baseAddress
                 stream.pointee.avail_out = UInt32(Deflater.portion)

@@ -115,7 +115,7 @@ final class Inflater: CodingDecoder {
     ) throws(DecodingFault) -> Int {
         // zlib counts in 32 bits; the caller continues with the rest.
         let given = input.prefix(Int(Int32.max))
-        stream.pointee.next_in = input.bindMemory(to: UInt8.self).baseAddress
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
         stream.pointee.avail_in = UInt32(given.count)
         stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_out = UInt32(output.count)
