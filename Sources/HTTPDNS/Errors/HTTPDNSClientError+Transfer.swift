@@ -243,3 +243,20 @@ extension HTTPDNSClientError.Phase {
         }
     }
 }
+
+extension HTTPDNSClientError {
+    static func notKept(_ url: String) -> HTTPDNSClientError {
+        let text = URLText.forErrors(url)
+        return HTTPDNSClientError(
+            code: .transportFailed,
+            phase: .connect,
+            message: "the connection to \(text) could not be kept"
+        )
+    }
+
+    /// The endpoint of a connection that was made, and on which no request was sent as wanted; nil for failures.
+    var endpointOfConnection: HTTPDNSEndpoint? {
+        guard let failure = underlying as? TransferFailure, failure.code == .connectOnly else { return nil }
+        return failure.endpoint
+    }
+}

@@ -303,6 +303,9 @@ extension HTTPDNSClient.Request {
         /// Whether the call ends before the first byte of the request is sent, see
         /// ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
         package var stopsBeforeSending = false
+        /// The taker of the connection's socket with ``stopsBeforeSending``, see
+        /// ``HTTPDNSClient/connectedSocket(to:port:)``.
+        var handedSocket: HandedSocket?
         /// Whether the connection is kept with ``stopsBeforeSending``, see
         /// ``HTTPDNSClient/preconnect(to:connections:_:)``.
         var keepsConnection = false

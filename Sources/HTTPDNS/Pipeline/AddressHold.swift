@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
@@ -13,18 +14,9 @@ internal import HTTPDNSPrimitives
 /// name, and requests follow immediately. They stay from the second change on, if it comes within the same time after they
 /// moved.
 struct AddressHold: Sendable {
-    /// The properties that comparable answers share: another source, or other mappings, mean a new decision of the
-    /// operator.
-    struct Provenance: Hashable, Sendable {
-        var isSystem: Bool
-        /// Whether a mapping led to it, which the kill switch and requests for the system resolver skip.
-        var isMapped = false
-        var generation: UInt64
-    }
-
     private struct Entry: Sendable {
         var endpoint: HTTPDNSEndpoint
-        var provenance: Provenance
+        var provenance: AnswerProvenance
         /// The time of the last response from it.
         var answeredAt: MonotonicTime
         /// The time of the last answer that contained it.
@@ -67,7 +59,7 @@ struct AddressHold: Sendable {
     mutating func heldEndpoint(
         for origin: HopOrigin,
         among endpoints: [HTTPDNSEndpoint],
-        _ provenance: Provenance,
+        _ provenance: AnswerProvenance,
         at now: MonotonicTime
     ) -> HTTPDNSEndpoint? {
         guard let entry = entries[origin] else { return nil }
@@ -118,7 +110,7 @@ struct AddressHold: Sendable {
         status: Int,
         held: HTTPDNSEndpoint?,
         for origin: HopOrigin,
-        _ provenance: Provenance,
+        _ provenance: AnswerProvenance,
         at now: MonotonicTime,
         since epoch: UInt64
     ) {

@@ -61,13 +61,15 @@ final class ConnectionChoice: Sendable {
     struct Stay {
         /// The address that the request stays on.
         var endpoint: HTTPDNSEndpoint?
-        fileprivate let provenance: AddressHold.Provenance
+        fileprivate let provenance: AnswerProvenance
         fileprivate let epoch: UInt64
     }
 
     /// Returns the decision for a request; nil when requests never stay, or when its answers cannot be compared.
     func stay(of rewritten: HTTPDNSRewriter.RewrittenRequest, among endpoints: [HTTPDNSEndpoint]) -> Stay? {
-        guard holds, !rewritten.isUnresolved, let provenance = AddressHold.Provenance(rewritten) else { return nil }
+        guard holds, !rewritten.isUnresolved, let provenance = AnswerProvenance(rewritten.resolution) else {
+            return nil
+        }
         let now = time.coarseNow()
         return hold.withLock { hold in
             let endpoint = hold.heldEndpoint(for: HopOrigin(rewritten), among: endpoints, provenance, at: now)
@@ -113,19 +115,6 @@ final class ConnectionChoice: Sendable {
         var counters = counted.withLock { $0 }
         counters.fallenBackHosts = breaker.withLock { $0.count }
         return counters
-    }
-}
-
-extension AddressHold.Provenance {
-    /// Creates nil for explicitly configured addresses: requests follow those immediately.
-    fileprivate init?(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
-        switch rewritten.source {
-        case .provider: isSystem = false
-        case .system: isSystem = true
-        default: return nil
-        }
-        isMapped = rewritten.resolution.isMapped
-        generation = rewritten.generation
     }
 }
 

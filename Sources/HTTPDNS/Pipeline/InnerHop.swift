@@ -163,11 +163,12 @@ extension Pipeline {
             permit = nil
             return try await sendPreparedAgain(request, context)
         }
-        let stopsBeforeSending = request.own?.callOptions.stopsBeforeSending == true
+        let isTrial =
+            request.own.map { $0.callOptions.stopsBeforeSending && $0.callOptions.handedSocket == nil } ?? false
         var hop = InnerHop(
             rewritten,
-            path: stopsBeforeSending ? .given : choice.path(for: rewritten),
-            mayFallBack: !stopsBeforeSending && rewritten.mayFallBack
+            path: isTrial ? .given : choice.path(for: rewritten),
+            mayFallBack: !isTrial && rewritten.mayFallBack
         )
         while hop.next != .prepareAgain {
             do {
@@ -189,6 +190,9 @@ extension Pipeline {
                 case .resolveBySystem: try hop.send(to: try await bySystem(hop, for: request, context))
                 case .prepareAgain: break
                 }
+            } catch let error as HTTPDNSClientError where error.endpointOfConnection != nil {
+                hop.noteResponse(in: choice)
+                throw error
             } catch {
                 // A limit of a redirect, or of a call with networks of its own, does not apply to others.
                 let hasOwnLimit =

@@ -42,21 +42,42 @@ extension Pipeline {
         do {
             _ = try await sendInner(request, context)
         } catch let error as HTTPDNSClientError {
-            guard let failure = error.underlying as? TransferFailure, failure.code == .connectOnly,
-                let endpoint = failure.endpoint
-            else { throw error }
+            guard let endpoint = error.endpointOfConnection else { throw error }
             return endpoint
         }
         // A request that is never sent has no response.
-        throw HTTPDNSClientError(
-            code: .transportFailed,
-            phase: .connect,
-            message: "the connection to \(URLText.forErrors(request.url)) could not be kept"
-        )
+        throw HTTPDNSClientError.notKept(request.url)
     }
 }
 
 extension HTTPDNSClient {
+    /// A TCP connection for another protocol than HTTP.
+    package struct ConnectedSocket: Sendable {
+        /// The descriptor, non-blocking, which is the caller's to close.
+        package var descriptor: Int32
+        /// The endpoint that it leads to, through a proxy where the client has one.
+        package var endpoint: HTTPDNSEndpoint
+    }
+
+    /// Connects to a host in clear text as for a request, with the client's addresses, policy, race, limits, proxy and last
+    /// resorts, and hands the connection over. Nothing was sent or read on it.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    package func connectedSocket(to host: String, port: UInt16) async throws -> ConnectedSocket {
+        let socket = HandedSocket()
+        let host = try HTTPDNSRewriter.host(host)
+        let authority = if case .address(let address) = host { address.bracketed } else { host.queryText }
+        let request = pipeline.resolved(
+            HTTPDNSClient.Request(method: .head, url: "http://\(authority):\(port)/") { options in
+                options.versions = .http1Only
+                options.stopsBeforeSending = true
+                options.handedSocket = socket
+            }
+        )
+        let endpoint = try await pipeline.preconnect(request)
+        guard let descriptor = socket.take() else { throw HTTPDNSClientError.notKept(request.url) }
+        return ConnectedSocket(descriptor: descriptor, endpoint: endpoint)
+    }
+
     /// Makes connections for later requests, TLS included, and sends nothing on them. The name is resolved and its
     /// addresses are tried as for a request. Interceptors do not run.
     ///

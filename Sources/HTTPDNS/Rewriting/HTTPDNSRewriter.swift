@@ -155,12 +155,8 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     /// Parses a host on its own: a name, or an address with or without brackets.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidURL`.
     static func host(_ text: String) throws(HTTPDNSClientError) -> HTTPDNSHost {
-        if let address = HTTPDNSAddress(text) { return .address(address) }
-        if text.hasPrefix("["), text.hasSuffix("]"), let address = HTTPDNSAddress(String(text.dropFirst().dropLast())) {
-            return .address(address)
-        }
         do {
-            return .name(try HTTPDNSName(text))
+            return try HTTPDNSHost(text)
         } catch {
             throw HTTPDNSClientError(code: .invalidURL, phase: .request, message: "\(error)")
         }

@@ -202,6 +202,14 @@ public enum HTTPDNSHost: Hashable, Sendable, CustomStringConvertible {
     /// An address literal, which needs no lookup.
     case address(HTTPDNSAddress)
 
+    /// Parses a name in any spelling (``HTTPDNSName/init(_:)``), or an address; an IPv6 address may have brackets.
+    /// - Throws: ``HTTPDNSName/Error``.
+    public init(_ text: String) throws(HTTPDNSName.Error) {
+        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+        let inner = isBracketed ? String(text.dropFirst().dropLast()) : text
+        self = if let address = HTTPDNSAddress(inner) { .address(address) } else { .name(try HTTPDNSName(text)) }
+    }
+
     /// The canonical text; an IPv6 address has no brackets.
     public var description: String {
         switch self {

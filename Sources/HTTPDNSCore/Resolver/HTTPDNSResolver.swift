@@ -142,6 +142,20 @@ public final class HTTPDNSResolver: Sendable {
         }
     }
 
+    /// Returns the addresses of a query, now and after each change, for clients that keep their connections for long.
+    ///
+    /// ```swift
+    /// let query = HTTPDNSResolver.Query(try HTTPDNSHost("orders.shop.example"), port: 443)
+    /// for try await resolution in resolver.addresses(of: query) {
+    ///     pool.use(resolution.endpoints)
+    /// }
+    /// ```
+    ///
+    /// See ``AddressUpdates`` for what counts as a change.
+    public func addresses(of query: HTTPDNSResolver.Query) -> AddressUpdates {
+        AddressUpdates(resolver: self, query: query)
+    }
+
     /// Restores the answers of the store, and begins to resolve the names of the settings in the background.
     ///
     /// It waits at most a second for the store. It runs once, at the latest with the first query that cannot be answered

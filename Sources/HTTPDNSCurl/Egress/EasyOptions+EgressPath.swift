@@ -15,14 +15,20 @@ extension EasyOptions {
         }
         if let path = egressPath.unixSocket { return try setText(CURLOPT_UNIX_SOCKET_PATH, path, of: "socket path") }
         guard let proxy = egressPath.proxy else { return }
+        guard request.handedSocket == nil || proxy.kind != .https else {
+            throw TransferFailure(
+                code: .invalidRequest,
+                phase: .queue,
+                message: "a connection through an HTTPS proxy cannot be handed over, since its TLS is libcurl's"
+            )
+        }
         try setText(CURLOPT_PROXY, pin.proxyName, of: "proxy")
         // A mapping of the proxy's name may change the port.
         set(CURLOPT_PROXYPORT, Int((proxy.endpoint ?? pin.key.endpoint).port))
         set(CURLOPT_PROXYTYPE, proxy.curlType)
         // The head of a CONNECT response is not the response's head.
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        let (scheme, versions) = (request.url.scheme, request.versions)
-        let tunnels = proxy.tunnels(scheme, versions)
+        let tunnels = request.tunnels(through: proxy)
         if proxy.kind.isHTTP, tunnels { set(CURLOPT_HTTPPROXYTUNNEL, 1) }
         // libcurl quirk: SOCKS offers GSSAPI (7.88.1). libcurl offers GSSAPI, which looks names up. CURLOPT_SOCKS5_AUTH permits
         // user and password only. Tests: SocksTests.

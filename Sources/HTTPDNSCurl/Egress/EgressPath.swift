@@ -103,6 +103,8 @@ extension PinKey {
 }
 
 extension TransferRequest {
+    func tunnels(through proxy: EgressProxy) -> Bool { handedSocket != nil || proxy.tunnels(url.scheme, versions) }
+
     /// Whether connections go to the request's endpoints themselves, see ``PinKey/isConnectedTo``.
     var connectsToEndpoints: Bool {
         egressPath == nil || egressPath?.unixSocket == nil && egressPath?.proxy?.endpoint == nil

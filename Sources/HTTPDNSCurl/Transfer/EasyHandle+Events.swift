@@ -358,6 +358,10 @@ extension EasyHandle {
         loop.noteGatePassed(self)
         guard !transfer.request.stopsBeforeSending else {
             ending.failure = TransferFailure(code: .connectOnly, phase: .send, message: "connected without a request")
+            if let taker = transfer.request.handedSocket {
+                let number = taker.copy(connection?.descriptor ?? -1)
+                if number != 0 { ending.failure = .noDescriptor(number) }
+            }
             if hasOpenedConnection, transfer.isOverTLS, let connection {
                 loop.uncounted.append(connection, at: loop.now)
             }

@@ -232,7 +232,7 @@ extension EasyHandle {
         options.needsReset = true
         let proxy = request.egressPath?.proxy
         // A proxy without a tunnel gets the whole URL (RFC 9112 section 3.2.2).
-        let isForwarded = proxy?.kind.isHTTP == true && proxy?.tunnels(request.url.scheme, request.versions) == false
+        let isForwarded = proxy?.kind.isHTTP == true && proxy.map(request.tunnels(through:)) == false
         try options.setText(
             CURLOPT_REQUEST_TARGET,
             isForwarded ? request.url.description : request.url.target,

@@ -37,6 +37,9 @@ package struct TransferRequest: Sendable {
     /// Whether the transfer ends with ``TransferFailure/Code/connectOnly`` once the connection is established and TLS
     /// has verified the name: no byte of the request is sent.
     package var stopsBeforeSending = false
+    /// The taker of the connection's socket, with ``stopsBeforeSending`` and a URL in clear text. A proxy is then asked for a
+    /// tunnel (CONNECT).
+    package var handedSocket: HandedSocket?
     /// Whether the client's own certificate is withheld from the server. Such a transfer shares no connection with others.
     package var withholdsCertificate = false
     /// Whether content codings are requested, with an `Accept-Encoding` field unless the request has its own, and decoded by a

@@ -35,14 +35,10 @@ struct HostArgument: Sendable {
         } else {
             port = defaultPort
         }
-        if let address = HTTPDNSAddress(hostText) {
-            host = .address(address)
-        } else {
-            do {
-                host = .name(try HTTPDNSName(hostText))
-            } catch {
-                throw .usage("\(error)")
-            }
+        do {
+            host = try HTTPDNSHost(hostText)
+        } catch {
+            throw .usage("\(error)")
         }
     }
 

@@ -18,7 +18,7 @@ struct ServeCommand: Subcommand {
             2, and Tencent's. The part serve of the file has the accounts, against which signatures, their times and ciphers \
             are checked, and the names whose answers are delayed, fail, are garbage or rotate. Prints a line for each query. \
             Reads the file again when it changes. SIGTERM and Ctrl-C let queries in flight finish. Needs the package trait \
-            HTTPDNSProviderServer.
+            LocalProvider.
             """
     )
 

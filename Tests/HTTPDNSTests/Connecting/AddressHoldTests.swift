@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import HTTPDNSCore
 import Testing
 
 @testable import HTTPDNS
 
 struct AddressHoldTests {
     private let origin: HopOrigin
-    private let provider = AddressHold.Provenance(isSystem: false, generation: 1)
+    private let provider = AnswerProvenance(isSystem: false, generation: 1)
     private let old = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)
     private let new = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 2), port: 443)
     private let first = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 3), port: 443)
@@ -81,9 +82,9 @@ struct AddressHoldTests {
     @Test("An answer from another source, or after a change of mappings, counts immediately")
     func provenance() {
         for other in [
-            AddressHold.Provenance(isSystem: true, generation: 1),
-            AddressHold.Provenance(isSystem: false, isMapped: true, generation: 1),
-            AddressHold.Provenance(isSystem: false, generation: 2),
+            AnswerProvenance(isSystem: true, generation: 1),
+            AnswerProvenance(isSystem: false, isMapped: true, generation: 1),
+            AnswerProvenance(isSystem: false, generation: 2),
         ] {
             var hold = hold()
             #expect(hold.heldEndpoint(for: origin, among: [new], other, at: at(1)) == nil)
@@ -167,7 +168,7 @@ extension AddressHold {
         status: Int = 200,
         held: HTTPDNSEndpoint?,
         for origin: HopOrigin,
-        _ provenance: Provenance,
+        _ provenance: AnswerProvenance,
         at now: MonotonicTime,
         since epoch: UInt64? = nil
     ) {

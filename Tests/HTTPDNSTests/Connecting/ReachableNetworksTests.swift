@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Glibc
 import HTTPDNSTesting
 import ServerRig
 import Testing
@@ -105,6 +106,13 @@ struct ReachableNetworksTests {
         #expect("\(error)".contains("reachable_networks"), "\(error)")
         #expect(await clientError { try await inside.client.rewrite(url) }?.code == .policyRefused)
         #expect(await clientError { try await inside.client.preconnect(to: url) }?.code == .policyRefused)
+        // As the proxy for other clients connects.
+        let host = String(source.url.dropFirst("http://".count).dropLast(":PORT/".count))
+        let port = inside.server.port
+        #expect(
+            await clientError { _ = try await inside.client.connectedSocket(to: host, port: port) }?.code
+                == .policyRefused
+        )
         #expect(inside.server.connections.isEmpty)
         try await inside.shutdown()
         // Without the limit the same request arrives: the case is a real one.
@@ -112,6 +120,10 @@ struct ReachableNetworksTests {
         let open = try await Inside(.any)
         let served = source.url.replacing("PORT", with: "\(open.server.port)")
         #expect(try await open.get(served).status == .ok, "\(source.name)")
+        let socket = try await open.client.connectedSocket(to: host, port: open.server.port)
+        let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
+        #expect(socket.endpoint == HTTPDNSEndpoint(address: loopback, port: open.server.port), "\(source.name)")
+        close(socket.descriptor)
         try await open.shutdown()
     }
 

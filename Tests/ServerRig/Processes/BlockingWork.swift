@@ -6,7 +6,8 @@ internal import Dispatch
 /// Runs blocking work on a separate thread, so that it blocks no thread of the concurrency pool. On a machine with two cores a
 /// few of them would otherwise stop the code that they wait for. Dispatch bounds the number that begin together: with a thread
 /// for each, the programs that they start would take the machine from the tests.
-func onBlockingThread<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+package func onBlockingThread<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result
+{
     try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async { continuation.resume(with: Swift.Result(catching: work)) }
     }
