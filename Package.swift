@@ -20,8 +20,10 @@ let package = Package(
         .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
         .library(name: "HTTPDNSControl", targets: ["HTTPDNSControl"]),
         .library(name: "HTTPDNSFoundation", targets: ["HTTPDNSFoundation"]),
+        .library(name: "HTTPDNSGRPC", targets: ["HTTPDNSGRPC"]),
         .library(name: "HTTPDNSLocalProvider", targets: ["HTTPDNSLocalProvider"]),
         .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
+        .library(name: "HTTPDNSNIO", targets: ["HTTPDNSNIO"]),
         .library(name: "HTTPDNSResponseCache", targets: ["HTTPDNSResponseCache"]),
         .library(name: "HTTPDNSServiceLifecycle", targets: ["HTTPDNSServiceLifecycle"]),
         .library(name: "HTTPDNSTesting", targets: ["HTTPDNSTesting"]),
@@ -35,12 +37,15 @@ let package = Package(
             description: "The commands of resolve-test (brings swift-argument-parser and HdrHistogram)"
         ),
         .trait(name: "Digest", description: "Digest authentication of a client's requests (brings swift-crypto)"),
+        .trait(name: "GRPC", description: "Name resolution for grpc-swift-2 (brings grpc-swift-nio-transport)"),
         .trait(
             name: "LocalProvider",
             description:
                 "A local HTTP-DNS provider and resolve-test serve (brings Hummingbird, swift-certificates, swift-crypto)",
             enabledTraits: ["YAML"]
         ),
+        .trait(name: "NIO", description: "Connections of SwiftNIO by a client or its resolver (brings swift-nio)"),
+        .trait(name: "Peers", description: "Other clients that the tests run (brings async-http-client)"),
         .trait(
             name: "ServiceLifecycle",
             description: "A client's life in a service group (brings swift-service-lifecycle)"
@@ -67,9 +72,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+        .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -228,6 +236,32 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "HTTPDNSNIO",
+            dependencies: [
+                "HTTPDNSCore",
+                "HTTPDNS",
+                "HTTPDNSPrimitives",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPDNSGRPC",
+            dependencies: [
+                "HTTPDNSCore",
+                "HTTPDNSPrimitives",
+                .product(name: "GRPCCore", package: "grpc-swift-2", condition: .when(traits: ["GRPC"])),
+                .product(
+                    name: "GRPCNIOTransportHTTP2Posix",
+                    package: "grpc-swift-nio-transport",
+                    condition: .when(traits: ["GRPC"])
+                ),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HTTPDNSServiceLifecycle",
             dependencies: [
                 "HTTPDNS",
@@ -381,6 +415,12 @@ let package = Package(
             ],
             path: "Examples/Sources/Prometheus",
             swiftSettings: [.define("HTTPDNS_REPOSITORY")]
+        ),
+        .executableTarget(
+            name: "httpdns-session-probe",
+            dependencies: ["HTTPDNS", "HTTPDNSNIO"],
+            path: "Tests/SessionProbe",
+            swiftSettings: settings
         ),
         .executableTarget(
             name: "httpdns-service-probe",
@@ -567,11 +607,31 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "ClientRig", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSControl",
-                "HTTPDNSPrimitives",
-                "HTTPDNSTesting", "ServerRig", "resolve-test",
+                "HTTPDNSGRPC", "HTTPDNSNIO", "HTTPDNSPrimitives",
+                "HTTPDNSTesting", "ServerRig", "httpdns-session-probe", "resolve-test",
+                .product(
+                    name: "AsyncHTTPClient",
+                    package: "async-http-client",
+                    condition: .when(traits: ["Peers"])
+                ),
+                .product(name: "GRPCCore", package: "grpc-swift-2", condition: .when(traits: ["GRPC"])),
+                .product(
+                    name: "GRPCNIOTransportHTTP2Posix",
+                    package: "grpc-swift-nio-transport",
+                    condition: .when(traits: ["GRPC"])
+                ),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIO"])),
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSNIOTests",
+            dependencies: ["HTTPDNSNIO", "HTTPDNSPrimitives"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -15,7 +15,7 @@ let package = Package(
     name: "swift-httpdns-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "swift-httpdns", path: "..", traits: ["Metrics", "Tracing", "YAML"]),
+        .package(name: "swift-httpdns", path: "..", traits: ["Metrics", "NIO", "Tracing", "YAML"]),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
@@ -70,6 +70,14 @@ let package = Package(
                 "Workload",
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "bench-proxy",
+            dependencies: [
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSNIO", package: "swift-httpdns"),
             ],
             swiftSettings: settings
         ),

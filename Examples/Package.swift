@@ -12,13 +12,15 @@ let package = Package(
         .package(
             name: "swift-httpdns",
             path: "..",
-            traits: [.defaults, .trait(name: "Signing", condition: .when(traits: ["Signing"]))]
+            traits: [.defaults, "GRPC", "NIO", .trait(name: "Signing", condition: .when(traits: ["Signing"]))]
         ),
         // What a server imports beside this package, for NameCollisionTests alone.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+        .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         .executableTarget(
@@ -52,6 +54,17 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
                 .product(name: "HTTPDNSVendors", package: "swift-httpdns"),
+            ]
+        ),
+        .target(
+            name: "OtherClients",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSGRPC", package: "swift-httpdns"),
+                .product(name: "HTTPDNSNIO", package: "swift-httpdns"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
         .target(

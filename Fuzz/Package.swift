@@ -5,7 +5,7 @@ import PackageDescription
 let package = Package(
     name: "httpdns-fuzz",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-httpdns", path: "..")],
+    dependencies: [.package(name: "swift-httpdns", path: "..", traits: [.defaults, "NIO"])],
     targets: [
         .executableTarget(
             name: "httpdns-fuzz",
@@ -14,6 +14,7 @@ let package = Package(
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
                 .product(name: "HTTPDNSControl", package: "swift-httpdns"),
+                .product(name: "HTTPDNSNIO", package: "swift-httpdns"),
                 .product(name: "HTTPDNSTesting", package: "swift-httpdns"),
                 .product(name: "HTTPDNSVendors", package: "swift-httpdns"),
             ],

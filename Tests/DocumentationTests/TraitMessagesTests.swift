@@ -18,7 +18,9 @@ struct TraitMessagesTests {
             named.formUnion(traits)
         }
         #expect(
-            named == ["LocalProvider", "Metrics", "ServiceLifecycle", "SwiftConfiguration", "Tracing", "YAML"],
+            named == [
+                "GRPC", "LocalProvider", "Metrics", "NIO", "ServiceLifecycle", "SwiftConfiguration", "Tracing", "YAML",
+            ],
             "other traits change behavior, and have messages at run time"
         )
         let package = try Document("Package.swift").text

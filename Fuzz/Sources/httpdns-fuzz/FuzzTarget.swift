@@ -18,6 +18,7 @@ struct FuzzTarget: Sendable {
         .dnsResponse,
         .jsonDNS,
         .mappingsFile,
+        .proxyHandshake,
         .setCookie,
         .tencent,
     ]

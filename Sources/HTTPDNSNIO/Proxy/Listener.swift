@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if NIO
+internal import Glibc
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSProxy {
+    /// The address and the login of a proxy, before or while it serves.
+    ///
+    /// A socket on loopback listens as soon as the listener exists, so that a program can set its environment before it has a
+    /// client, or any thread. Connections wait for the proxy.
+    public final class Listener: Sendable {
+        /// The address that it listens on.
+        public let host = "127.0.0.1"
+        /// The port, which the system has chosen.
+        public let port: Int
+        /// The user of the login.
+        public var user: String { login.user }
+        /// The password of the login, 128 random bits.
+        public var password: String { login.password }
+
+        let login: ProxyLogin
+        private let descriptor: Lock<Int32>
+
+        /// Opens the socket on a free port of 127.0.0.1.
+        /// - Throws: ``HTTPDNSProxy/Error`` with code `systemError`.
+        public init() throws(HTTPDNSProxy.Error) {
+            login = ProxyLogin(user: "httpdns")
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            guard socket >= 0 else { throw .system("no socket for the proxy", errno) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let result = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer -> Int32 in
+                    guard bind(socket, pointer, size) == 0, listen(socket, 1024) == 0 else { return errno }
+                    return getsockname(socket, pointer, &size) == 0 ? 0 : errno
+                }
+            }
+            guard result == 0 else {
+                close(socket)
+                throw .system("the proxy cannot listen on 127.0.0.1", result)
+            }
+            port = Int(UInt16(bigEndian: address.sin_port))
+            descriptor = Lock(socket)
+        }
+
+        deinit { if let socket = take() { close(socket) } }
+
+        /// Returns the socket, once.
+        func take() -> Int32? {
+            let socket = descriptor.withLock { descriptor in
+                defer { descriptor = -1 }
+                return descriptor
+            }
+            return socket >= 0 ? socket : nil
+        }
+
+        /// The variables that lead the clients of a process through the proxy: URLSession, libcurl and curl, Go, Python.
+        ///
+        /// A child process has them too, unless it is given others, and loses its way when this process ends.
+        public var environment: [String: String] {
+            let url = "socks5h://\(user):\(password)@\(host):\(port)"
+            return ["all_proxy": url, "ALL_PROXY": url]
+        }
+
+        /// Sets ``environment`` for this process, so that URLSession and all that uses libcurl or its variables goes through the
+        /// proxy. Call it in the first lines of `main`: the environment may be changed only while there is no other thread.
+        ///
+        /// ```swift
+        /// let listener = try HTTPDNSProxy.Listener()
+        /// try listener.installForURLSession()
+        /// let client = try await HTTPDNSClient()
+        /// let proxy = try await HTTPDNSProxy(client, on: listener)
+        /// ```
+        ///
+        /// The client's own requests do not go through it.
+        /// - Parameter replacing: Whether variables that are already set, as for a proxy of the company, are replaced.
+        /// - Throws: ``HTTPDNSProxy/Error`` with code `alreadySet`, or `tooLate` for a process with more than one thread.
+        public func installForURLSession(replacing: Bool = false) throws(HTTPDNSProxy.Error) {
+            let names = ["all_proxy", "https_proxy", "http_proxy"].flatMap { [$0, $0.uppercased()] }
+            let present = names.filter { getenv($0) != nil }
+            guard present.isEmpty || replacing else { throw .alreadySet(present) }
+            guard Listener.threadCount == 1 else { throw .tooLate }
+            for name in present { unsetenv(name) }
+            for (name, value) in environment { setenv(name, value, 1) }
+        }
+
+        /// The number of threads of the process; 0 when it is not known.
+        private static var threadCount: Int {
+            guard let folder = opendir("/proc/self/task") else { return 0 }
+            defer { closedir(folder) }
+            var count = 0
+            while let entry = readdir(folder) { if entry.pointee.d_name.0 != UInt8(ascii: ".") { count += 1 } }
+            return count
+        }
+    }
+
+    /// An error that prevented a proxy. Its description has one line.
+    public struct Error: Swift.Error, Hashable, Sendable, CustomStringConvertible {
+        /// The kind of failure. More kinds may be added.
+        public struct Code: Hashable, Sendable, CustomStringConvertible {
+            /// A short identifier from a bounded set.
+            public let description: String
+
+            /// A system call failed. The message has the system's error text.
+            public static let systemError = Code(description: "system-error")
+            /// A variable for a proxy is already set in the environment.
+            public static let alreadySet = Code(description: "already-set")
+            /// The process has other threads, which may read the environment.
+            public static let tooLate = Code(description: "too-late")
+            /// The listener already serves another proxy, or is closed.
+            public static let listenerInUse = Code(description: "listener-in-use")
+        }
+
+        /// The kind of failure.
+        public var code: Code
+        /// The failure.
+        public var message: String
+        /// The suggested action.
+        public var hint: String?
+
+        /// One line: message and hint.
+        public var description: String { hint.map { "\(message) (\($0))" } ?? message }
+
+        static func system(_ message: String, _ number: Int32) -> Error {
+            Error(code: .systemError, message: "\(message): \(systemErrorText(number))")
+        }
+
+        fileprivate static func alreadySet(_ names: [String]) -> Error {
+            Error(
+                code: .alreadySet,
+                message: "\(names.joined(separator: ", ")) is set, which leads through another proxy",
+                hint: "unset it, or pass replacing: true"
+            )
+        }
+
+        fileprivate static let tooLate = Error(
+            code: .tooLate,
+            message: "the environment cannot be changed, since the process has more than one thread",
+            hint: "call installForURLSession() in the first lines of main"
+        )
+
+        static let listenerInUse = Error(
+            code: .listenerInUse,
+            message: "the listener already serves another proxy",
+            hint: "make a listener for each proxy"
+        )
+    }
+}
+#endif

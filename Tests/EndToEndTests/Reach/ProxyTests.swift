@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNS
+import HTTPDNSNIO
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@Suite("The proxy for other clients", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct ReachProxyTests {
+    /// Runs `body` with a proxy through a client of these settings.
+    private func withProxy(
+        _ settings: HTTPDNSClient.Configuration,
+        _ configuration: HTTPDNSProxy.Configuration = .init(),
+        _ body: (HTTPDNSProxy, HTTPDNSClient) async throws -> Void
+    ) async throws {
+        try await withClient(settings) { client in
+            let proxy = try await HTTPDNSProxy(client, configuration: configuration)
+            do {
+                try await body(proxy, client)
+            } catch {
+                await proxy.shutdown()
+                throw error
+            }
+            await proxy.shutdown()
+        }
+    }
+
+    /// Settings of another client, which knows nothing but the proxy. With a kind that names the proxy alone it resolves nothing.
+    private func other(_ kind: String, _ proxy: HTTPDNSProxy, _ rig: ServerRig) throws -> HTTPDNSClient.Configuration {
+        var settings = HTTPDNSClient.Configuration()
+        settings.trustRoots = .file(rig.certificateAuthorityFile)
+        settings.adaptToTests()
+        let listener = proxy.listener
+        let url = "\(kind)://\(listener.user):\(listener.password)@\(listener.host):\(listener.port)"
+        settings.proxy = .through(try HTTPDNSClient.Proxy(url))
+        return settings
+    }
+
+    private func settings(
+        _ rig: ServerRig,
+        _ mappings: [String: HTTPDNSMapping] = [:]
+    ) throws -> HTTPDNSClient.Configuration {
+        var settings = try rig.settings()
+        for (key, mapping) in mappings { settings.resolver.mappings[try HTTPDNSMapping.Key(key)] = mapping }
+        return settings
+    }
+
+    @Test("Another client reaches mappings, their ports and HTTP-DNS names", arguments: ["socks5h", "http"])
+    func reaches(_ kind: String) async throws {
+        let rig = try await ServerRig.shared()
+        let mapped: [String: HTTPDNSMapping] = [
+            "one.test": .addresses(["127.0.0.4"]), "three.test": .addresses(["127.0.0.3:\(rig.tlsPort)"]),
+        ]
+        try await withProxy(try settings(rig, mapped)) { proxy, client in
+            try await withClient(try other(kind, proxy, rig)) { other in
+                for (origin, address) in [
+                    ("one.test:\(rig.tlsPort)", "127.0.0.4"), ("three.test", "127.0.0.3"),
+                    ("two.test:\(rig.tlsPort)", "127.0.0.3"),
+                ] {
+                    let echo = try await Echo(other.get("https://\(origin)/echo"))
+                    #expect(echo.address == address && "\(origin):".hasPrefix("\(echo.sni ?? ""):"), "\(echo)")
+                }
+                let open = proxy.tunnels.map { "\($0.host) \($0.endpoint)" }.sorted()
+                #expect(
+                    open == [
+                        "one.test 127.0.0.4:\(rig.tlsPort)", "three.test 127.0.0.3:\(rig.tlsPort)",
+                        "two.test 127.0.0.3:\(rig.tlsPort)",
+                    ]
+                )
+                #expect(proxy.tunnels.allSatisfy { $0.bytesSent > 300 && $0.bytesReceived > 1_000 })
+                #expect(proxy.counters.opened == 3)
+            }
+        }
+    }
+
+    @Test("Bodies of many megabytes pass unchanged in both directions", arguments: ["socks5h", "http"])
+    func bodies(_ kind: String) async throws {
+        let rig = try await ServerRig.shared()
+        try await withProxy(try settings(rig)) { proxy, _ in
+            try await withClient(try other(kind, proxy, rig)) { other in
+                let body = (0..<8 << 20).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) }
+                let url = "https://two.test:\(rig.tlsPort)/stored/reach-\(kind)"
+                let stored = try await other.execute(.init(method: .put, url: url, body: .bytes(body)))
+                #expect(stored.status.kind == .successful)
+                let read = try await other.get(url)
+                #expect(try await read.body.collect(upTo: .mebibytes(16)) == body)
+            }
+        }
+    }
+
+    @Test("A failed destination has the status of its reason")
+    func failures() async throws {
+        let rig = try await ServerRig.shared()
+        var settings = try settings(rig, ["dead.test": .addresses(["127.0.0.9:1"])])
+        settings.resolver.policy.denied = [try #require(HTTPDNSAddressBlock("127.0.0.5/32"))]
+        try await withProxy(settings) { proxy, _ in
+            let cases = [
+                ("http://gone.test/", "502"), ("http://127.0.0.5/", "403"), ("http://dead.test/", "502"),
+                ("http://127.0.0.1:\(proxy.listener.port)/", "403"),
+            ]
+            for (url, status) in cases {
+                let text = try await connect(url.split(separator: "/")[1], proxy)
+                #expect(text.hasPrefix("HTTP/1.1 \(status) "), "\(url): \(text)")
+                #expect(!text.contains(proxy.listener.password))
+            }
+            #expect(proxy.counters.opened == 0 && proxy.tunnels.isEmpty)
+        }
+    }
+
+    /// Returns the answer to CONNECT.
+    private func connect(_ authority: Substring, _ proxy: HTTPDNSProxy) async throws -> String {
+        let authority = authority.contains(":") ? String(authority) : "\(authority):80"
+        let credential = Base64.text(Array("\(proxy.listener.user):\(proxy.listener.password)".utf8))
+        return try await answer(
+            to: "CONNECT \(authority) HTTP/1.1\r\nProxy-Authorization: Basic \(credential)\r\n\r\n",
+            port: proxy.listener.port
+        )
+    }
+
+    @Test("Without the password nothing is reached, and nothing is resolved", arguments: ["socks5h", "http"])
+    func password(_ kind: String) async throws {
+        let rig = try await ServerRig.shared()
+        try await withProxy(try settings(rig)) { proxy, client in
+            var settings = try other(kind, proxy, rig)
+            settings.proxy = .through(
+                try HTTPDNSClient.Proxy("\(kind)://httpdns:wrong@127.0.0.1:\(proxy.listener.port)")
+            )
+            try await withClient(settings) { other in
+                let error = try await refusal { _ = try await other.get("https://two.test:\(rig.tlsPort)/echo") }
+                #expect(error.code == .proxyLoginRefused, "\(error)")
+            }
+            #expect(proxy.counters.loginsRefused >= 1 && proxy.counters.opened == 0)
+            #expect(client.resolver.counters.providers.values.allSatisfy { $0.queries == 0 })
+        }
+    }
+
+    @Test("A quiet tunnel ends after a move, and the next request reaches the new address")
+    func drains() async throws {
+        let rig = try await ServerRig.shared()
+        var configuration = HTTPDNSProxy.Configuration()
+        configuration.drainDeadline = .seconds(600)
+        try await withProxy(try settings(rig, ["one.test": .addresses(["127.0.0.2"])]), configuration) {
+            proxy,
+            client in
+            try await withClient(try other("socks5h", proxy, rig)) { other in
+                let url = "https://one.test:\(rig.tlsPort)/echo"
+                #expect(try await Echo(other.get(url)).address == "127.0.0.2")
+                try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.3"]) }
+                while proxy.counters.endedQuiet == 0 { try await Task.sleep(for: .milliseconds(20)) }
+                #expect(proxy.tunnels.isEmpty)
+                #expect(try await Echo(other.get(url)).address == "127.0.0.3")
+            }
+        }
+    }
+
+    @Test("A full proxy refuses further tunnels, and takes them when there is room")
+    func full() async throws {
+        let rig = try await ServerRig.shared()
+        var configuration = HTTPDNSProxy.Configuration()
+        configuration.maximumTunnels = 1
+        try await withProxy(try settings(rig), configuration) { proxy, _ in
+            let settings = try other("http", proxy, rig)
+            try await withClient(settings) { first in
+                #expect(try await first.get("https://two.test:\(rig.tlsPort)/health").status == .ok)
+                try await withClient(settings) { second in
+                    let error = try await refusal { _ = try await second.get("https://two.test:\(rig.tlsPort)/health") }
+                    #expect(error.code == .proxyRefused, "\(error)")
+                }
+            }
+            while !proxy.tunnels.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await withClient(settings) { third async throws in
+                #expect(try await third.get("https://two.test:\(rig.tlsPort)/health").status == .ok)
+            }
+        }
+    }
+}
