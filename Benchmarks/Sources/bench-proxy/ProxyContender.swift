@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import Glibc
 internal import HTTPDNS
 internal import HTTPDNSNIO
 
@@ -17,6 +18,8 @@ struct ProxyContender {
         let client = try await HTTPDNSClient(configuration: configuration)
         let proxy = try await HTTPDNSProxy(client)
         print(proxy.listener.environment["all_proxy"] ?? "")
+        // Standard output is a file.
+        fflush(nil)
         while readLine() != nil {}
         await proxy.shutdown()
         try await client.shutdown()

@@ -22,11 +22,20 @@ func connecting(_ client: HTTPDNSClient, _ group: MultiThreadedEventLoopGroup) a
 
 /// A transport of gRPC whose channel follows each move of the name.
 func callingGRPC(_ client: HTTPDNSClient) throws -> HTTP2ClientTransport.Posix {
-    try HTTP2ClientTransport.Posix(
+    let transport = try HTTP2ClientTransport.Posix(
         target: .dns(host: "orders.shop.example"),
         transportSecurity: .tls,
         resolverRegistry: .httpDNS(client.resolver)
     )
+    return transport
+}
+
+/// A pool of connections of the program's own, which follows each move of the name.
+func following(_ resolver: HTTPDNSResolver, _ use: ([HTTPDNSEndpoint]) -> Void) async throws {
+    let query = HTTPDNSResolver.Query(try HTTPDNSHost("orders.shop.example"), port: 443)
+    for try await resolution in resolver.addresses(of: query) {
+        use(resolution.endpoints)
+    }
 }
 
 /// AsyncHTTPClient through the proxy.
@@ -47,5 +56,6 @@ func usingURLSession() async throws -> HTTPDNSProxy {
     let listener = try HTTPDNSProxy.Listener()
     try listener.installForURLSession()
     let client = try await HTTPDNSClient()
-    return try await HTTPDNSProxy(client, on: listener)
+    let proxy = try await HTTPDNSProxy(client, on: listener)
+    return proxy
 }

@@ -77,7 +77,10 @@ final class EgressSelector: Sendable {
                 throw HTTPDNSClientError(code: .invalidRequest, phase: .request, message: fault)
             }
             return exceptions.contains(url.host, port: url.port) ? .direct : .proxy(proxy)
-        case .environment: return try environment.proxy(for: url).map { .proxy($0) } ?? .direct
+        case .environment:
+            // A tunnel for another protocol, TLS for the most part, goes where requests over TLS go.
+            let usesTLS = url.scheme == "https" || request.own?.callOptions.handedSocket != nil
+            return try environment.proxy(for: url, usesTLS: usesTLS).map { .proxy($0) } ?? .direct
         }
     }
 

@@ -114,8 +114,11 @@ struct ProxyEnvironment: Sendable {
 
     /// Returns the proxy for a URL; nil when it is reached without one.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
-    func proxy(for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError) -> HTTPDNSClient.Proxy? {
+    func proxy(
+        for url: HTTPDNSRewriter.CanonicalURL,
+        usesTLS: Bool
+    ) throws(HTTPDNSClientError) -> HTTPDNSClient.Proxy? {
         guard !exceptions.contains(url.host, port: url.port) else { return nil }
-        return try (url.scheme == "https" ? https : http).get()
+        return try (usesTLS ? https : http).get()
     }
 }

@@ -163,13 +163,15 @@ extension Pipeline {
             permit = nil
             return try await sendPreparedAgain(request, context)
         }
-        let isTrial =
-            request.own.map { $0.callOptions.stopsBeforeSending && $0.callOptions.handedSocket == nil } ?? false
-        var hop = InnerHop(
-            rewritten,
-            path: isTrial ? .given : choice.path(for: rewritten),
-            mayFallBack: !isTrial && rewritten.mayFallBack
-        )
+        let isHanded = request.own?.callOptions.handedSocket != nil
+        let isProbe = request.own?.callOptions.stopsBeforeSending == true && !isHanded
+        var path = isProbe ? .given : choice.path(for: rewritten)
+        if isHanded, path == .trial {
+            // What it finds out about TCP is no result for requests over TLS.
+            choice.noteTrialSaidNothing(rewritten)
+            path = .given
+        }
+        var hop = InnerHop(rewritten, path: path, mayFallBack: !isProbe && rewritten.mayFallBack)
         while hop.next != .prepareAgain {
             do {
                 switch hop.next {

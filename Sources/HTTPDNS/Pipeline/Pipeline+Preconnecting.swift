@@ -59,6 +59,17 @@ extension HTTPDNSClient {
         package var endpoint: HTTPDNSEndpoint
     }
 
+    /// Returns whether the client goes through a proxy on a port of this machine.
+    package func goesThrough(loopbackPort port: Int) -> Bool {
+        ["http://proxy.invalid/", "https://proxy.invalid/"].contains { text in
+            guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(text),
+                case .proxy(let proxy)? = try? pipeline.egress.choice(of: HTTPDNSClient.Request(url: text), for: url),
+                case .address(let address) = proxy.host
+            else { return false }
+            return Int(proxy.port) == port && HTTPDNSAddressPolicy.Scope(of: address) == .loopback
+        }
+    }
+
     /// Connects to a host in clear text as for a request, with the client's addresses, policy, race, limits, proxy and last
     /// resorts, and hands the connection over. Nothing was sent or read on it.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.

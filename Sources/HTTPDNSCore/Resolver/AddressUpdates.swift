@@ -6,7 +6,7 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSResolver {
     /// The addresses of a query, now and after each change; see ``HTTPDNSResolver/addresses(of:)``.
     ///
-    /// - An iteration keeps its name in use: its answer is refreshed before it expires, until the iterator is released.
+    /// - An iteration keeps its name in use while its next element is awaited: the answer is refreshed before it expires.
     /// - A change is another set of endpoints, whatever caused it: an answer, a mapping, a reload, the address policy, the kill
     ///   switch. It is delivered within ``interval``. Another order of the same endpoints is no change.
     /// - A name whose answers rotate changes at most once within ``stickiness``. The first change of an answer, and each one of
@@ -32,7 +32,7 @@ extension HTTPDNSResolver {
         /// Begins an iteration.
         public func makeAsyncIterator() -> Iterator { Iterator(updates: self) }
 
-        /// An iteration. It keeps its name in use until it is released.
+        /// An iteration. It keeps its name in use while the next element is awaited.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let updates: AddressUpdates
             private var change = AddressChange()

@@ -147,7 +147,7 @@ public final class HTTPDNSResolver: Sendable {
     /// ```swift
     /// let query = HTTPDNSResolver.Query(try HTTPDNSHost("orders.shop.example"), port: 443)
     /// for try await resolution in resolver.addresses(of: query) {
-    ///     pool.use(resolution.endpoints)
+    ///     use(resolution.endpoints)
     /// }
     /// ```
     ///

@@ -178,7 +178,7 @@ extension TransportLoop {
             mailbox.endpoints.withLock { [now] in $0.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
             }
         }
-        guard mailbox.shared.isProbing, transfer.request.connectsToEndpoints else { return }
+        guard mailbox.shared.isProbing, transfer.request.mayBeProbed else { return }
         let random = configuration.random
         mailbox.shared.probing.withLock { [now] in
             $0?.used(endpoints, by: transfer.request, at: now, random: random)
@@ -190,7 +190,7 @@ extension TransportLoop {
     /// Probes an endpoint after its cool-down, beside a request to another one. Until then no request tries it while there are
     /// others. The request does not wait for the probe, and the probe's connection is closed before anything is sent.
     func probe(insteadOf first: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint], for transfer: Transfer) {
-        guard transfer.request.connectsToEndpoints else { return }
+        guard transfer.request.mayBeProbed else { return }
         let (host, source) = (transfer.request.url.host, transfer.request.egressPath?.source)
         let due = mailbox.endpoints.withLock { [time] table -> HTTPDNSEndpoint? in
             guard table.notableCount > 0, endpoints.contains(where: { table.mayBeUnhealthy($0) }),

@@ -178,10 +178,12 @@ struct EndpointTable {
     }
 
     /// Notes that a connection was established, including TLS where it is used.
+    /// - Parameter overTLS: Whether it is.
     mutating func connected(
         _ endpoint: HTTPDNSEndpoint,
         for host: ParsedURL.Host,
         from source: HTTPDNSTransfer.LocalSource? = nil,
+        overTLS: Bool = true,
         in time: Duration?,
         at now: MonotonicTime
     ) {
@@ -189,6 +191,8 @@ struct EndpointTable {
             let time = time ?? record.connecting?.connectTime
             record.connecting = Connecting(connectedAt: now, connectTime: time)
         }
+        // Without TLS it proves nothing about the results of TLS.
+        guard overTLS else { return }
         let key = Key(endpoint: endpoint, host: host, source: source)
         if notableCount > 0, records[key]?.connecting != nil { change(key) { $0.connecting = nil } }
     }

@@ -158,7 +158,14 @@ extension TransportLoop {
             if pin.key.isConnectedTo {
                 let time = Duration.nanoseconds(max(0, now - connection.openedAt))
                 mailbox.endpoints.withLock { [now = self.time] in
-                    $0.connected(pin.key.endpoint, for: host, from: pin.key.egressPath?.source, in: time, at: now)
+                    $0.connected(
+                        pin.key.endpoint,
+                        for: host,
+                        from: pin.key.egressPath?.source,
+                        overTLS: transfer.isOverTLS,
+                        in: time,
+                        at: now
+                    )
                 }
             }
             if configuration.keepsPeerCertificates, transfer.request.url.scheme == .https {

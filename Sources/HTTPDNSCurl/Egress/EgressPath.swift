@@ -103,6 +103,9 @@ extension PinKey {
 }
 
 extension TransferRequest {
+    /// Whether endpoints are probed by connections like the request's. One for another protocol would prove TCP alone.
+    var mayBeProbed: Bool { connectsToEndpoints && handedSocket == nil }
+
     func tunnels(through proxy: EgressProxy) -> Bool { handedSocket != nil || proxy.tunnels(url.scheme, versions) }
 
     /// Whether connections go to the request's endpoints themselves, see ``PinKey/isConnectedTo``.

@@ -360,7 +360,14 @@ extension EasyHandle {
             ending.failure = TransferFailure(code: .connectOnly, phase: .send, message: "connected without a request")
             if let taker = transfer.request.handedSocket {
                 let number = taker.copy(connection?.descriptor ?? -1)
-                if number != 0 { ending.failure = .noDescriptor(number) }
+                if number != 0 {
+                    ending.failure = TransferFailure(
+                        code: .limitReached,
+                        phase: .queue,
+                        message:
+                            "no descriptor for the connection: \(systemErrorText(number)); raise the limit of open files (ulimit -n)"
+                    )
+                }
             }
             if hasOpenedConnection, transfer.isOverTLS, let connection {
                 loop.uncounted.append(connection, at: loop.now)

@@ -13,9 +13,13 @@ internal import NIOPosix
 ///
 /// ```swift
 /// let proxy = try await HTTPDNSProxy(client)
-/// let other = AsyncHTTPClient.HTTPClient(configuration: .init(proxy: .server(
-///     host: proxy.listener.host, port: proxy.listener.port,
-///     authorization: .basic(username: proxy.listener.user, password: proxy.listener.password))))
+/// let listener = proxy.listener
+/// var configuration = HTTPClient.Configuration()
+/// configuration.proxy = .server(
+///     host: listener.host,
+///     port: listener.port,
+///     authorization: .basic(username: listener.user, password: listener.password)
+/// )
 /// ```
 ///
 /// - TLS goes through a tunnel end to end: the other client verifies the name that it asked for.
@@ -91,13 +95,14 @@ public final class HTTPDNSProxy: Sendable {
     ///   - client: The client through which it connects. It is neither started nor shut down.
     ///   - listener: A listener that the process has opened before; nil opens one.
     ///   - configuration: The settings.
-    /// - Throws: ``HTTPDNSProxy/Error``.
+    /// - Throws: ``HTTPDNSProxy/Error``; an error of SwiftNIO when the socket cannot be served.
     public init(
         _ client: HTTPDNSClient,
         on listener: Listener? = nil,
         configuration: Configuration = Configuration()
     ) async throws {
         let listener = try listener ?? Listener()
+        guard !client.goesThrough(loopbackPort: listener.port) else { throw Error.circle }
         guard let descriptor = listener.take() else { throw Error.listenerInUse }
         let shared = ProxyState(client, listener.login, ownPort: UInt16(listener.port), configuration)
         server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

@@ -16,6 +16,9 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let shared: ProxyState
     private var handshake: ProxyHandshake
     private var limit: Scheduled<Void>?
+    private var isConnecting = false
+    /// Whether the client has ended its side while its tunnel was made.
+    private var inputHasEnded = false
     private var work: Task<Void, Never>?
 
     init(_ shared: ProxyState) {
@@ -24,6 +27,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        guard shared.beginsHandshake(context.channel) else { return context.close(promise: nil) }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         limit = context.eventLoop.scheduleTask(in: TimeAmount(shared.configuration.handshakeTimeout)) {
             let (handler, context) = bound.value
@@ -33,6 +37,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
+        shared.endedHandshake(context.channel)
         limit?.cancel()
     }
 
@@ -43,8 +48,11 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // A client that sends nothing more before its tunnel is made has left.
-        if case .inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
+        if case .inputClosed? = event as? ChannelEvent {
+            inputHasEnded = true
+            // Without a whole request it has left.
+            if !isConnecting { context.close(promise: nil) }
+        }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -81,55 +89,76 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func connect(to target: ProxyHandshake.Target, _ context: ChannelHandlerContext) {
         let (shared, loop, client) = (shared, context.eventLoop, context.channel)
         let bound = NIOLoopBound((self, context), eventLoop: loop)
+        isConnecting = true
         client.setOption(.autoRead, value: false).whenFailure { _ in client.close(promise: nil) }
         work = Task {
             let (socket, outcome) = await shared.connect(to: target)
-            guard let socket else {
-                return loop.execute {
-                    let (handler, context) = bound.value
+            loop.execute {
+                let (handler, context) = bound.value
+                if let socket {
+                    handler.join(context, to: target, socket)
+                } else {
                     handler.refuse(handler.handshake.answer(to: outcome), context)
                 }
-            }
-            let activity = TunnelActivity(at: SystemTimeSource().now())
-            do {
-                let server = try await ClientBootstrap(group: loop)
-                    .channelOption(.autoRead, value: false)
-                    .channelOption(.allowRemoteHalfClosure, value: true)
-                    .withConnectedSocket(socket.descriptor).get()
-                guard let number = shared.opened(target, socket.endpoint, activity, client: client) else {
-                    return server.close(promise: nil)
-                }
-                client.closeFuture.whenComplete { _ in shared.closed(number) }
-                loop.execute { bound.value.0.join(bound.value.1, to: server, activity) }
-            } catch {
-                client.close(promise: nil)
             }
         }
     }
 
-    /// Makes a tunnel of both channels.
+    /// Makes a tunnel of the client's connection and that to the destination.
     private func join(
         _ context: ChannelHandlerContext,
-        to server: any Channel,
+        to target: ProxyHandshake.Target,
+        _ socket: HTTPDNSClient.ConnectedSocket
+    ) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let activity = TunnelActivity(at: SystemTimeSource().now())
+        let ends = NIOLoopBound(TunnelEnd.pair(activity), eventLoop: context.eventLoop)
+        // All of it in one turn of the loop: what a server has sent or ended already is reported to the handlers in the next one.
+        let server = ClientBootstrap(group: context.eventLoop)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ends.value.server)
+                }
+            }
+            .withConnectedSocket(socket.descriptor)
+        server.whenComplete { result in
+            let ((handler, context), ends) = (bound.value, ends.value)
+            let client = context.channel
+            guard case .success(let server) = result, client.isActive else {
+                handler.shared.gaveUp()
+                if case .success(let server) = result { server.close(promise: nil) }
+                return client.close(promise: nil)
+            }
+            guard
+                let number = handler.shared.opened(target, socket.endpoint, activity, client: client, server: server),
+                (try? client.pipeline.syncOperations.addHandler(ends.client)) != nil
+            else {
+                server.close(promise: nil)
+                return client.close(promise: nil)
+            }
+            let shared = handler.shared
+            client.closeFuture.whenComplete { _ in shared.closed(number) }
+            handler.hand(context, over: ends, server, activity)
+        }
+    }
+
+    private func hand(
+        _ context: ChannelHandlerContext,
+        over ends: (client: TunnelEnd, server: TunnelEnd),
+        _ server: any Channel,
         _ activity: TunnelActivity
     ) {
         let client = context.channel
-        guard client.isActive else { return server.close(promise: nil) }
-        let ends = TunnelEnd.pair(activity)
-        do {
-            try server.pipeline.syncOperations.addHandler(ends.server)
-            try client.pipeline.syncOperations.addHandler(ends.client)
-        } catch {
-            client.close(promise: nil)
-            return server.close(promise: nil)
-        }
         write(handshake.answer(to: .connected), context)
-        context.pipeline.syncOperations.removeHandler(self, promise: nil)
         let rest = handshake.takeRest()
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
         if !rest.isEmpty {
             activity.count(rest.count, fromServer: false, at: SystemTimeSource().coarseNow())
             server.writeAndFlush(ByteBuffer(bytes: rest), promise: nil)
         }
+        if inputHasEnded { ends.server.end(everything: false) }
         server.read()
         client.read()
     }

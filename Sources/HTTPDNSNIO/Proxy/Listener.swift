@@ -58,12 +58,14 @@ extension HTTPDNSProxy {
             return socket >= 0 ? socket : nil
         }
 
-        /// The variables that lead the clients of a process through the proxy: URLSession, libcurl and curl, Go, Python.
+        /// The variables that lead the clients of a process through the proxy.
         ///
-        /// A child process has them too, unless it is given others, and loses its way when this process ends.
+        /// URLSession and all that uses libcurl, such as curl and git, follow them for every URL; wget, Go and Python's urllib for
+        /// `https:` alone. A child process has them too, unless it is given others, and loses its way when this process ends.
         public var environment: [String: String] {
-            let url = "socks5h://\(user):\(password)@\(host):\(port)"
-            return ["all_proxy": url, "ALL_PROXY": url]
+            let login = "\(user):\(password)@\(host):\(port)"
+            let (socks, http) = ("socks5h://\(login)", "http://\(login)")
+            return ["all_proxy": socks, "ALL_PROXY": socks, "https_proxy": http, "HTTPS_PROXY": http]
         }
 
         /// Sets ``environment`` for this process, so that URLSession and all that uses libcurl or its variables goes through the
@@ -113,6 +115,8 @@ extension HTTPDNSProxy {
             public static let tooLate = Code(description: "too-late")
             /// The listener already serves another proxy, or is closed.
             public static let listenerInUse = Code(description: "listener-in-use")
+            /// The client of the proxy goes through the proxy itself.
+            public static let circle = Code(description: "circle")
         }
 
         /// The kind of failure.
@@ -141,6 +145,12 @@ extension HTTPDNSProxy {
             code: .tooLate,
             message: "the environment cannot be changed, since the process has more than one thread",
             hint: "call installForURLSession() in the first lines of main"
+        )
+
+        static let circle = Error(
+            code: .circle,
+            message: "the client of the proxy goes through the proxy itself, by the variables of the environment",
+            hint: "make the client with proxy = .off, or with a proxy of its own"
         )
 
         static let listenerInUse = Error(

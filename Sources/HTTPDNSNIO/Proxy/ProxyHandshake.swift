@@ -187,6 +187,7 @@ struct ProxyHandshake: Sendable {
 
     private mutating func head() -> Action? {
         guard let end = endOfHead() else { return nil }
+        guard end + 4 <= ProxyHandshake.maximumBytes else { return refuse(tooLong, .malformed) }
         let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
         let words = lines.first?.split(separator: " ", omittingEmptySubsequences: false) ?? []
         guard words.count == 3, words[2].hasPrefix("HTTP/1.") else {

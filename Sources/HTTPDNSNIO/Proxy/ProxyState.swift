@@ -18,8 +18,24 @@ final class ProxyState: Sendable {
         var startedAt: MonotonicTime
         let activity: TunnelActivity
         let client: any Channel
+        let server: any Channel
         var drain: TunnelDrain?
     }
+
+    /// The addresses of a host with tunnels, since its first one.
+    private struct Followed: Sendable {
+        let task: Task<Void, Never>
+        var newest: [HTTPDNSEndpoint] = []
+        /// Those that the host had, and perhaps has. A tunnel may rightly lead elsewhere, such as to an address of the system or a
+        /// proxy's.
+        var known: Set<HTTPDNSEndpoint> = []
+
+        /// Whether the host had an address, and has it no more.
+        func hasLeft(_ endpoint: HTTPDNSEndpoint) -> Bool { known.contains(endpoint) && !newest.contains(endpoint) }
+    }
+
+    /// The maximum number of connections without a tunnel: peers without the password must not take the descriptors of the process.
+    private static let maximumHandshakes = 256
 
     private struct State {
         var counters = HTTPDNSProxy.Counters()
@@ -27,9 +43,11 @@ final class ProxyState: Sendable {
         var lastTunnel: UInt64 = 0
         /// The tunnels in the making.
         var pending = 0
-        /// The tasks that follow the addresses of hosts with tunnels.
-        var followed: [ProxyHandshake.Target: Task<Void, Never>] = [:]
-        var drainAlarm: Alarm?
+        /// The connections without a tunnel.
+        var handshakes: [ObjectIdentifier: any Channel] = [:]
+        var followed: [ProxyHandshake.Target: Followed] = [:]
+        /// Whether the tunnels to left addresses are looked at.
+        var isDraining = false
         var isClosed = false
     }
 
@@ -79,7 +97,22 @@ final class ProxyState: Sendable {
 
     // MARK: connecting
 
-    /// Connects to a destination.
+    /// Notes a new connection.
+    /// - Returns: Whether it is served.
+    func beginsHandshake(_ channel: any Channel) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed, state.handshakes.count < ProxyState.maximumHandshakes else { return false }
+            state.handshakes[ObjectIdentifier(channel)] = channel
+            return true
+        }
+    }
+
+    func endedHandshake(_ channel: any Channel) { state.withLock { $0.handshakes[ObjectIdentifier(channel)] = nil } }
+
+    /// Notes that a connection that ``connect(to:)`` has made is not used.
+    func gaveUp() { state.withLock { $0.pending -= 1 } }
+
+    /// Connects to a destination. A socket is to be followed by ``opened(_:_:_:client:server:)`` or ``gaveUp()``.
     /// - Returns: The socket; nil with the outcome of a failure.
     func connect(
         to target: ProxyHandshake.Target
@@ -95,19 +128,21 @@ final class ProxyState: Sendable {
             count(\.failed)
             return (nil, .full("the proxy has its maximum of \(configuration.maximumTunnels) tunnels"))
         }
-        defer { state.withLock { $0.pending -= 1 } }
         do {
             let socket = try await client.connectedSocket(to: target.host, port: target.port)
             // It would wait for itself.
             let scope = HTTPDNSAddressPolicy.Scope(of: socket.endpoint.address)
             guard socket.endpoint.port != ownPort || scope != .loopback else {
                 Glibc.close(socket.descriptor)
+                gaveUp()
                 return (nil, .forbidden("the proxy makes no tunnels to itself"))
             }
             return (socket, .connected)
         } catch is CancellationError {
+            gaveUp()
             return (nil, .late("the client has left"))
         } catch {
+            gaveUp()
             count(\.failed)
             let outcome = ProxyHandshake.Outcome(error)
             configuration.logger?.info(
@@ -126,45 +161,56 @@ final class ProxyState: Sendable {
         _ target: ProxyHandshake.Target,
         _ endpoint: HTTPDNSEndpoint,
         _ activity: TunnelActivity,
-        client channel: any Channel
+        client: any Channel,
+        server: any Channel
     ) -> UInt64? {
         let now = clock.now()
-        let (number, isNew) = state.withLock { state -> (UInt64?, Bool) in
-            guard !state.isClosed else { return (nil, false) }
+        let (number, isNew, begins) = state.withLock { state -> (UInt64?, Bool, Bool) in
+            state.pending -= 1
+            guard !state.isClosed else { return (nil, false, false) }
             state.counters.opened += 1
             state.lastTunnel += 1
-            state.tunnels[state.lastTunnel] = Open(
+            var open = Open(
                 target: target,
                 endpoint: endpoint,
                 startedAt: now,
                 activity: activity,
-                client: channel
+                client: client,
+                server: server
             )
-            let isFollowed = configuration.drainDeadline == nil || state.followed[target] != nil
-            return (state.lastTunnel, !isFollowed)
+            let followed = state.followed[target]
+            // The host may have moved meanwhile.
+            if let deadline = configuration.drainDeadline, followed?.hasLeft(endpoint) == true {
+                open.drain = TunnelDrain(leftAt: now, deadline: deadline)
+            }
+            state.tunnels[state.lastTunnel] = open
+            let begins = open.drain != nil && !state.isDraining
+            if begins { state.isDraining = true }
+            return (state.lastTunnel, configuration.drainDeadline != nil && followed == nil, begins)
         }
         if isNew { follow(target) }
+        if begins { startDraining() }
         return number
     }
 
     func closed(_ number: UInt64) {
         let task = state.withLock { state -> Task<Void, Never>? in
             guard let target = state.tunnels.removeValue(forKey: number)?.target else { return nil }
-            return state.tunnels.values.contains { $0.target == target }
-                ? nil : state.followed.removeValue(forKey: target)
+            let isLast = !state.tunnels.values.contains { $0.target == target }
+            return isLast ? state.followed.removeValue(forKey: target)?.task : nil
         }
         task?.cancel()
     }
 
     func close() async {
-        let (tunnels, tasks, alarm) = state.withLock { state in
+        let (channels, tasks) = state.withLock { state in
             state.isClosed = true
             defer { state.followed = [:] }
-            return (state.tunnels.values.map(\.client), Array(state.followed.values), state.drainAlarm)
+            let channels = state.tunnels.values.flatMap { [$0.client, $0.server] } + state.handshakes.values
+            return (channels, state.followed.values.map(\.task))
         }
-        alarm?.cancel()
         for task in tasks { task.cancel() }
-        for channel in tunnels { try? await channel.close().get() }
+        for channel in channels { try? await channel.close().get() }
     }
 
     // MARK: draining
@@ -186,7 +232,7 @@ final class ProxyState: Sendable {
         }
         let isOver = state.withLock { state in
             guard !state.isClosed, state.followed[target] == nil else { return true }
-            state.followed[target] = task
+            state.followed[target] = Followed(task: task)
             return false
         }
         if isOver { task.cancel() }
@@ -195,28 +241,36 @@ final class ProxyState: Sendable {
     private func moved(_ target: ProxyHandshake.Target, to endpoints: [HTTPDNSEndpoint]) {
         guard let deadline = configuration.drainDeadline else { return }
         let now = clock.now()
-        let hasLeft = state.withLock { state in
+        let begins = state.withLock { state in
+            guard var followed = state.followed[target] else { return false }
+            followed.newest = endpoints
+            var hasLeft = false
             for (number, open) in state.tunnels where open.target == target {
-                let isLeft = !endpoints.contains(open.endpoint)
+                let isLeft = followed.hasLeft(open.endpoint)
                 state.tunnels[number]?.drain = isLeft ? open.drain ?? TunnelDrain(leftAt: now, deadline: deadline) : nil
+                hasLeft = hasLeft || isLeft
             }
-            return state.tunnels.values.contains { $0.drain != nil } && state.drainAlarm == nil
+            followed.known.formUnion(endpoints)
+            state.followed[target] = followed
+            guard hasLeft, !state.isDraining else { return false }
+            state.isDraining = true
+            return true
         }
-        if hasLeft { startDraining() }
+        if begins { startDraining() }
     }
 
     /// Looks at the tunnels to left addresses until there are none.
-    private func startDraining() {
-        let alarm = clock.alarm(at: clock.now()) { [weak self] in self?.drain() }
-        state.withLock { $0.drainAlarm = alarm }
-    }
+    private func startDraining() { _ = clock.alarm(at: clock.now()) { [weak self] in self?.drain() } }
 
     private func drain() -> MonotonicTime? {
         let now = clock.now()
         let (ending, isOver) = state.withLock { state -> ([any Channel], Bool) in
             var ending: [any Channel] = []
             for (number, open) in state.tunnels {
-                guard let reason = open.drain?.ending(lastByte: open.activity.lastByte, at: now) else { continue }
+                // One that waits for a slow peer is not quiet.
+                let isSlow = open.activity.waitingEnds.load(ordering: .relaxed) > 0
+                let lastByte = isSlow ? (at: now, isFromServer: false) : open.activity.lastByte
+                guard let reason = open.drain?.ending(lastByte: lastByte, at: now) else { continue }
                 switch reason {
                 case .quiet: state.counters.endedQuiet += 1
                 case .afterServer: state.counters.endedAfterServer += 1
@@ -225,8 +279,8 @@ final class ProxyState: Sendable {
                 ending.append(open.client)
                 state.tunnels[number]?.drain = nil
             }
-            let isOver = !state.tunnels.values.contains { $0.drain != nil }
-            if isOver { state.drainAlarm = nil }
+            let isOver = state.isClosed || !state.tunnels.values.contains { $0.drain != nil }
+            if isOver { state.isDraining = false }
             return (ending, isOver)
         }
         for channel in ending { channel.close(promise: nil) }

@@ -12,6 +12,8 @@ final class TunnelActivity: Sendable {
     let received = Atomic(0)
     /// The time of the last byte in nanoseconds, and whether it came from the server in the lowest bit.
     private let last: Atomic<Int64>
+    /// The number of its ends that read nothing until the other one has room: then it is slow, and not quiet.
+    let waitingEnds = Atomic(0)
 
     init(at now: MonotonicTime) { last = Atomic(now.nanoseconds << 1) }
 
@@ -37,6 +39,9 @@ final class TunnelEnd: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
+
+    /// The time that a peer has to take what was written before the other end was gone.
+    private static let patience = Duration.seconds(30)
 
     private let activity: TunnelActivity
     private let isServer: Bool
@@ -83,7 +88,9 @@ final class TunnelEnd: ChannelDuplexHandler {
     /// Reads more, if the other end takes it.
     private func readOn() {
         guard let to = other?.context else { return }
+        let hasWaited = waitsForRoom
         waitsForRoom = !to.channel.isWritable
+        if waitsForRoom != hasWaited { activity.waitingEnds.wrappingAdd(waitsForRoom ? 1 : -1, ordering: .relaxed) }
         if !waitsForRoom { context?.read() }
     }
 
@@ -101,7 +108,7 @@ final class TunnelEnd: ChannelDuplexHandler {
 
     /// Ends the output, or everything, after what was written. SwiftNIO drops that when it closes a channel, and when it ends the
     /// output of one whose input has ended (2.101).
-    private func end(everything: Bool) {
+    func end(everything: Bool) {
         guard let context else { return }
         let before = ending
         if before == .ended {
@@ -109,6 +116,7 @@ final class TunnelEnd: ChannelDuplexHandler {
             return
         }
         ending = everything ? .everything : before == .everything ? .everything : .output
+        if everything, before != .everything { limitEnd(context) }
         guard before == .none else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.writeAndFlush(NIOAny(ByteBuffer())).whenComplete { _ in
@@ -117,6 +125,12 @@ final class TunnelEnd: ChannelDuplexHandler {
             end.ending = .ended
             end.context?.close(mode: mode, promise: nil)
         }
+    }
+
+    /// Closes the channel when its peer has not taken the rest in time, after the other end is gone.
+    private func limitEnd(_ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: TimeAmount(TunnelEnd.patience)) { bound.value.context?.close(promise: nil) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }

@@ -115,7 +115,7 @@ struct GRPCTests {
         return settings
     }
 
-    @Test("A call within a second of a move reaches the new address")
+    @Test("Calls follow a move of the name")
     func moves() async throws {
         let rig = try await ServerRig.shared()
         let settings = try settings(rig, ["one.test": .addresses(["127.0.0.2"])])
@@ -124,12 +124,10 @@ struct GRPCTests {
             try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.3"]) }
             let clock = ContinuousClock()
             let start = clock.now
+            // Ten times the interval and a connection.
             // A call that begins while its connection is given up is refused without having reached a server (UNAVAILABLE).
             while try await placeOrUnavailable(channel) != "127.0.0.3", clock.now - start < .seconds(10) {}
             #expect(clock.now - start < .seconds(10))
-            // Another order of the same addresses moves nothing.
-            try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.3", "127.0.0.2"]) }
-            #expect(try await place(channel) == "127.0.0.3")
         }
     }
 

@@ -78,7 +78,7 @@ struct ReachProxyTests {
     @Test("Bodies of many megabytes pass unchanged in both directions", arguments: ["socks5h", "http"])
     func bodies(_ kind: String) async throws {
         let rig = try await ServerRig.shared()
-        try await withProxy(try settings(rig)) { proxy, _ in
+        try await withProxy(try settings(rig)) { proxy, _ async throws in
             try await withClient(try other(kind, proxy, rig)) { other in
                 let body = (0..<8 << 20).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) }
                 let url = "https://two.test:\(rig.tlsPort)/stored/reach-\(kind)"
@@ -95,7 +95,7 @@ struct ReachProxyTests {
         let rig = try await ServerRig.shared()
         var settings = try settings(rig, ["dead.test": .addresses(["127.0.0.9:1"])])
         settings.resolver.policy.denied = [try #require(HTTPDNSAddressBlock("127.0.0.5/32"))]
-        try await withProxy(settings) { proxy, _ in
+        try await withProxy(settings) { proxy, _ async throws in
             let cases = [
                 ("http://gone.test/", "502"), ("http://127.0.0.5/", "403"), ("http://dead.test/", "502"),
                 ("http://127.0.0.1:\(proxy.listener.port)/", "403"),
@@ -109,14 +109,89 @@ struct ReachProxyTests {
         }
     }
 
-    /// Returns the answer to CONNECT.
-    private func connect(_ authority: Substring, _ proxy: HTTPDNSProxy) async throws -> String {
+    /// Returns the answer to CONNECT, and what comes through the tunnel.
+    private func connect(
+        _ authority: Substring,
+        _ proxy: HTTPDNSProxy,
+        sending text: String = "",
+        endsInput: Bool = false
+    ) async throws -> String {
         let authority = authority.contains(":") ? String(authority) : "\(authority):80"
         let credential = Base64.text(Array("\(proxy.listener.user):\(proxy.listener.password)".utf8))
         return try await answer(
-            to: "CONNECT \(authority) HTTP/1.1\r\nProxy-Authorization: Basic \(credential)\r\n\r\n",
-            port: proxy.listener.port
+            to: "CONNECT \(authority) HTTP/1.1\r\nProxy-Authorization: Basic \(credential)\r\n\r\n\(text)",
+            port: proxy.listener.port,
+            endsInput: endsInput
         )
+    }
+
+    private static let established = "HTTP/1.1 200 Connection established\r\n\r\n"
+
+    @Test("What a server sends arrives when it closes at once, as a full one does")
+    func speaksFirst() async throws {
+        let rig = try await ServerRig.shared()
+        let server = try RawServer { _ in [.sendText("554 full\r\n")] }
+        try await withProxy(try settings(rig)) { proxy, _ async throws in
+            try await withThrowingTaskGroup(of: String.self) { tasks in
+                for _ in 0..<50 { tasks.addTask { try await connect("127.0.0.1:\(server.port)", proxy) } }
+                for try await answer in tasks { #expect(answer == Self.established + "554 full\r\n") }
+            }
+        }
+    }
+
+    @Test("Early data and the end of a client's input reach the server, which still answers")
+    func halfCloses() async throws {
+        let rig = try await ServerRig.shared()
+        let server = try RawServer { _ in [.readToEnd, .sendText("bye")] }
+        try await withProxy(try settings(rig)) { proxy, _ async throws in
+            let authority: Substring = "127.0.0.1:\(server.port)"
+            let answer = try await connect(authority, proxy, sending: "hello", endsInput: true)
+            #expect(answer == Self.established + "bye")
+            #expect(server.connections.map { String(decoding: $0.received, as: UTF8.self) } == ["hello"])
+            while !proxy.tunnels.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
+    @Test("A shutdown ends tunnels and handshakes", .timeLimit(.minutes(1)))
+    func shutsDown() async throws {
+        let rig = try await ServerRig.shared()
+        let server = try RawServer { _ in [.sendText("220 hello\r\n"), .hang] }
+        try await withProxy(try settings(rig)) { proxy, _ async throws in
+            async let tunnel = connect("127.0.0.1:\(server.port)", proxy)
+            async let handshake = answer(to: "CONN", port: proxy.listener.port)
+            while proxy.tunnels.first?.bytesReceived != 11 { try await Task.sleep(for: .milliseconds(5)) }
+            await proxy.shutdown()
+            #expect(try await tunnel == Self.established + "220 hello\r\n")
+            // It may not have been accepted before.
+            _ = try? await handshake
+            #expect(proxy.tunnels.isEmpty)
+        }
+    }
+
+    @Test("A connection that asks for nothing is closed", .timeLimit(.minutes(1)))
+    func waitsNoLonger() async throws {
+        let rig = try await ServerRig.shared()
+        var configuration = HTTPDNSProxy.Configuration()
+        configuration.handshakeTimeout = .milliseconds(100)
+        try await withProxy(try settings(rig), configuration) { proxy, _ async throws in
+            #expect(try await answer(to: "", port: proxy.listener.port) == "")
+            #expect(proxy.counters.handshakesRefused == 1)
+        }
+    }
+
+    @Test("A proxy refuses a client that goes through it")
+    func circle() async throws {
+        let rig = try await ServerRig.shared()
+        let listener = try HTTPDNSProxy.Listener()
+        var settings = try settings(rig)
+        settings.environment = { listener.environment[$0] }
+        settings.proxy = .environment
+        try await withClient(settings) { client async throws in
+            let error = await #expect(throws: HTTPDNSProxy.Error.self) {
+                _ = try await HTTPDNSProxy(client, on: listener)
+            }
+            #expect(error?.code == .circle)
+        }
     }
 
     @Test("Without the password nothing is reached, and nothing is resolved", arguments: ["socks5h", "http"])
@@ -136,7 +211,7 @@ struct ReachProxyTests {
         }
     }
 
-    @Test("A quiet tunnel ends after a move, and the next request reaches the new address")
+    @Test("A quiet tunnel ends after a move, and the next request reaches the new address", .timeLimit(.minutes(1)))
     func drains() async throws {
         let rig = try await ServerRig.shared()
         var configuration = HTTPDNSProxy.Configuration()
@@ -155,12 +230,12 @@ struct ReachProxyTests {
         }
     }
 
-    @Test("A full proxy refuses further tunnels, and takes them when there is room")
+    @Test("A full proxy refuses further tunnels, and takes them when there is room", .timeLimit(.minutes(1)))
     func full() async throws {
         let rig = try await ServerRig.shared()
         var configuration = HTTPDNSProxy.Configuration()
         configuration.maximumTunnels = 1
-        try await withProxy(try settings(rig), configuration) { proxy, _ in
+        try await withProxy(try settings(rig), configuration) { proxy, _ async throws in
             let settings = try other("http", proxy, rig)
             try await withClient(settings) { first in
                 #expect(try await first.get("https://two.test:\(rig.tlsPort)/health").status == .ok)

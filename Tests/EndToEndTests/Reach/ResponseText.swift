@@ -26,7 +26,8 @@ final class ResponseText: ChannelInboundHandler {
 extension ResponseText: Sendable {}
 
 /// Sends a text to a port of 127.0.0.1, and returns what comes until the end of the connection.
-func answer(to text: String, port: Int) async throws -> String {
+/// - Parameter endsInput: Whether the sender ends its side after the text.
+func answer(to text: String, port: Int, endsInput: Bool = false) async throws -> String {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let whole = loop.makePromise(of: String.self)
     let bootstrap = ClientBootstrap(group: loop).channelInitializer { channel in
@@ -36,7 +37,8 @@ func answer(to text: String, port: Int) async throws -> String {
     }
     do {
         let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
-        try await channel.writeAndFlush(ByteBuffer(string: text))
+        if !text.isEmpty { try await channel.writeAndFlush(ByteBuffer(string: text)) }
+        if endsInput { try await channel.close(mode: .output) }
     } catch {
         whole.fail(error)
     }

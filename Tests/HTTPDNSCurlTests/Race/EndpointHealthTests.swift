@@ -52,6 +52,8 @@ struct EndpointHealthTests {
         #expect(health.standing(of: one, for: other, at: at(0)) == .healthy)
         health.connected(one, for: other, in: nil, at: at(0))
         #expect(health.standing(of: one, for: host, at: at(0)) == .cooling, "another name's certificate proves nothing")
+        health.connected(one, for: host, overTLS: false, in: nil, at: at(0))
+        #expect(health.standing(of: one, for: host, at: at(0)) == .cooling, "nor does a connection without TLS")
         health.connected(one, for: host, in: nil, at: at(0))
         #expect(health.standing(of: one, for: host, at: at(0)) == .healthy && health.notableCount == 0)
         health.failed(one, for: host, inTLS: false, at: at(0), random: 0)

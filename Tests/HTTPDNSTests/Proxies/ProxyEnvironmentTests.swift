@@ -18,8 +18,9 @@ struct ProxyEnvironmentTests {
 
     private func proxy(_ names: [String], for url: String) throws -> String {
         let environment = ProxyEnvironmentTests.all.filter { names.contains($0.key) }
-        return try ProxyEnvironment { environment[$0] }.proxy(for: HTTPDNSRewriter.Canonicalizer.canonicalize(url))?
-            .description ?? "-"
+        let canonical = try HTTPDNSRewriter.Canonicalizer.canonicalize(url)
+        let proxies = ProxyEnvironment { environment[$0] }
+        return try proxies.proxy(for: canonical, usesTLS: canonical.scheme == "https")?.description ?? "-"
     }
 
     /// Small letters go before capitals.
@@ -54,7 +55,7 @@ struct ProxyEnvironmentTests {
     func empty(variables: [String: String], isProxied: Bool) throws {
         let environment = variables.mapValues { $0 == "*" ? "http://127.0.0.1:1" : $0 }
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize("http://127.0.0.1/")
-        #expect(try (ProxyEnvironment { environment[$0] }.proxy(for: url) != nil) == isProxied)
+        #expect(try (ProxyEnvironment { environment[$0] }.proxy(for: url, usesTLS: false) != nil) == isProxied)
     }
 
     @Test(
