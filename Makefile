@@ -124,11 +124,13 @@ operations: build-dependencies ## Count the reference-count operations and alloc
 
 # What takes the place of traits that are off. The release build is that of `make operations` and `make simulate`.
 .PHONY: bare
-bare: build-dependencies ## Build resolve-test and the metrics with no other package trait, and look at the program
+bare: build-dependencies ## Build resolve-test, the metrics and the adapters with no other package trait, and look at the program
 	$(call step,no traits)
 	[ $(NESTED_BUILD) = .build ] || $(BUILD) --build-tests $(TRAITS)
 	$(BARE) --product resolve-test
 	$(BARE) --target HTTPDNSMetrics
+	$(BARE) --target HTTPDNSNIO
+	$(BARE) --target HTTPDNSGRPC
 	HTTPDNS_BARE=$(CURDIR)/$(NESTED_BUILD)/release swift test $(TRAITS) --skip-build --filter BareProgramTests
 
 .PHONY: endurance

@@ -77,6 +77,7 @@ let package = Package(
             name: "bench-proxy",
             dependencies: [
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSNIO", package: "swift-httpdns"),
             ],
             swiftSettings: settings

@@ -3,6 +3,7 @@
 
 internal import Glibc
 internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSNIO
 
 /// The proxy for other clients, with a mapping. It prints the value of `all_proxy`, and ends with its standard input.

@@ -27,24 +27,13 @@ extension HTTPDNSProxy {
         /// - Throws: ``HTTPDNSProxy/Error`` with code `systemError`.
         public init() throws(HTTPDNSProxy.Error) {
             login = ProxyLogin(user: "httpdns")
-            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            guard socket >= 0 else { throw .system("no socket for the proxy", errno) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let result = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer -> Int32 in
-                    guard bind(socket, pointer, size) == 0, listen(socket, 1024) == 0 else { return errno }
-                    return getsockname(socket, pointer, &size) == 0 ? 0 : errno
-                }
+            do {
+                let socket = try LoopbackSocket(backlog: 1024)
+                port = Int(socket.port)
+                descriptor = Lock(socket.descriptor)
+            } catch {
+                throw .system("the proxy cannot listen on 127.0.0.1", error.number)
             }
-            guard result == 0 else {
-                close(socket)
-                throw .system("the proxy cannot listen on 127.0.0.1", result)
-            }
-            port = Int(UInt16(bigEndian: address.sin_port))
-            descriptor = Lock(socket)
         }
 
         deinit { if let socket = take() { close(socket) } }
