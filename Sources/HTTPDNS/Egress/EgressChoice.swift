@@ -79,7 +79,7 @@ final class EgressSelector: Sendable {
             return exceptions.contains(url.host, port: url.port) ? .direct : .proxy(proxy)
         case .environment:
             // A tunnel for another protocol, TLS for the most part, goes where requests over TLS go.
-            let usesTLS = url.scheme == "https" || request.own?.callOptions.handedSocket != nil
+            let usesTLS = url.scheme == "https" || request.handedSocket != nil
             return try environment.proxy(for: url, usesTLS: usesTLS).map { .proxy($0) } ?? .direct
         }
     }

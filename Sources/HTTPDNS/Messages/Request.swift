@@ -49,6 +49,11 @@ extension HTTPDNSClient {
             own?.options.decodesBody != false && !headerFields.contains { $0.name == .range }
         }
 
+        /// The taker of the connection's socket, see ``HTTPDNSClient/connectedSocket(to:port:)``.
+        var handedSocket: HandedSocket? {
+            own?.callOptions.stopsBeforeSending == true ? self[HandedSocket.self] : nil
+        }
+
         /// The options and the closures behind a reference, because a request is passed from interceptor to interceptor.
         final class SharedOptions: Sendable {
             static let none = SharedOptions(HTTPDNSClient.Request.Options())
@@ -303,9 +308,6 @@ extension HTTPDNSClient.Request {
         /// Whether the call ends before the first byte of the request is sent, see
         /// ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
         package var stopsBeforeSending = false
-        /// The taker of the connection's socket with ``stopsBeforeSending``, see
-        /// ``HTTPDNSClient/connectedSocket(to:port:)``.
-        var handedSocket: HandedSocket?
         /// Whether the connection is kept with ``stopsBeforeSending``, see
         /// ``HTTPDNSClient/preconnect(to:connections:_:)``.
         var keepsConnection = false

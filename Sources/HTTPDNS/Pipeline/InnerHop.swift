@@ -163,7 +163,7 @@ extension Pipeline {
             permit = nil
             return try await sendPreparedAgain(request, context)
         }
-        let isHanded = request.own?.callOptions.handedSocket != nil
+        let isHanded = request.handedSocket != nil
         let isProbe = request.own?.callOptions.stopsBeforeSending == true && !isHanded
         var path = isProbe ? .given : choice.path(for: rewritten)
         if isHanded, path == .trial {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 package import HTTPDNSCore
-internal import HTTPDNSCurl
+package import HTTPDNSCurl
 public import HTTPDNSPrimitives
 internal import Synchronization
 
@@ -50,6 +50,10 @@ extension Pipeline {
     }
 }
 
+extension HandedSocket: HTTPDNSClient.RequestProperty {
+    package typealias Value = HandedSocket
+}
+
 extension HTTPDNSClient {
     /// A TCP connection for another protocol than HTTP.
     package struct ConnectedSocket: Sendable {
@@ -77,13 +81,13 @@ extension HTTPDNSClient {
         let socket = HandedSocket()
         let host = try HTTPDNSRewriter.host(host)
         let authority = if case .address(let address) = host { address.bracketed } else { host.queryText }
-        let request = pipeline.resolved(
+        var request = pipeline.resolved(
             HTTPDNSClient.Request(method: .head, url: "http://\(authority):\(port)/") { options in
                 options.versions = .http1Only
                 options.stopsBeforeSending = true
-                options.handedSocket = socket
             }
         )
+        request[HandedSocket.self] = socket
         let endpoint = try await pipeline.preconnect(request)
         guard let descriptor = socket.take() else { throw HTTPDNSClientError.notKept(request.url) }
         return ConnectedSocket(descriptor: descriptor, endpoint: endpoint)

@@ -277,7 +277,7 @@ extension Pipeline {
             if let receive = own.onInterimResponse { transfer.interim = InterimResponseQueue(receive) }
             transfer.stopsBeforeSending = own.callOptions.stopsBeforeSending
             transfer.keepsConnection = own.callOptions.keepsConnection
-            transfer.handedSocket = own.callOptions.handedSocket
+            transfer.handedSocket = request.handedSocket
             transfer.keepsChunks = own.callOptions.keepsChunks
             transfer.omitsAccept = own.callOptions.withoutHeaders.contains(.accept)
             let continueTimeout = own.callOptions.continueTimeout

@@ -8,7 +8,7 @@ internal import HTTPDNSPrimitives
 /// ``TransferRequest/handedSocket``.
 ///
 /// It is a copy of libcurl's descriptor, which libcurl closes. Nothing was read from it.
-package final class HandedSocket: Sendable, Hashable {
+package final class HandedSocket: Sendable {
     private let descriptor = Lock<Int32>(-1)
 
     package init() {}
@@ -32,7 +32,4 @@ package final class HandedSocket: Sendable, Hashable {
         descriptor.withLock { $0 = copy }
         return 0
     }
-
-    package static func == (left: HandedSocket, right: HandedSocket) -> Bool { left === right }
-    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
