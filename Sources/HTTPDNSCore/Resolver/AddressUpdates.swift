@@ -66,7 +66,7 @@ extension HTTPDNSResolver {
     }
 }
 
-/// What comparable answers share: another source, or other mappings, mean a new decision of the operator.
+/// The properties that comparable answers share: another source, or other mappings, mean a new decision of the operator.
 package struct AnswerProvenance: Hashable, Sendable {
     package var isSystem: Bool
     /// Whether a mapping led to it, which the kill switch and requests for the system resolver skip.

@@ -70,7 +70,8 @@ struct ProxyHandshake: Sendable {
         bytes += more
         var actions: [Action] = []
         while let action = next() { actions.append(action) }
-        if bytes.count > ProxyHandshake.maximumBytes, isWaiting { actions.append(refuse(tooLong, .malformed)) }
+        if case .connecting = stage { return actions }
+        if bytes.count > ProxyHandshake.maximumBytes { actions.append(refuse(tooLong, .malformed)) }
         return actions
     }
 
@@ -88,13 +89,6 @@ struct ProxyHandshake: Sendable {
     mutating func takeRest() -> [UInt8] {
         defer { bytes = [] }
         return bytes
-    }
-
-    private var isWaiting: Bool {
-        switch stage {
-        case .first, .password, .request, .head: true
-        case .connecting, .refused: false
-        }
     }
 
     private var tooLong: [UInt8] {
@@ -276,9 +270,8 @@ struct ProxyLogin: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Draws a password of 128 bits.
     init(user: String) {
-        var generator = SystemRandomNumberGenerator()
-        let bits: (UInt64, UInt64) = (generator.next(), generator.next())
-        self.init(user: user, password: [bits.0, bits.1].map { String($0, radix: 16).leftPadded(to: 16) }.joined())
+        // Its letters need no percent-encoding in a URL.
+        self.init(user: user, password: Base64.urlText((0..<16).map { _ in UInt8.random(in: .min ... .max) }))
     }
 
     init(user: String, password: String) {
@@ -305,9 +298,5 @@ struct ProxyLogin: Sendable, CustomStringConvertible, CustomReflectable {
         guard given.count == own.count else { return false }
         return zip(given, own).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
-}
-
-extension String {
-    fileprivate func leftPadded(to length: Int) -> String { String(repeating: "0", count: length - count) + self }
 }
 #endif

@@ -10,7 +10,7 @@ internal import Logging
 internal import NIOCore
 internal import Synchronization
 
-/// What the connections of a proxy share.
+/// The state that the connections of a proxy share.
 final class ProxyState: Sendable {
     private struct Open: Sendable {
         var target: ProxyHandshake.Target
@@ -195,7 +195,9 @@ final class ProxyState: Sendable {
 
     func closed(_ number: UInt64) {
         let task = state.withLock { state -> Task<Void, Never>? in
-            guard let target = state.tunnels.removeValue(forKey: number)?.target else { return nil }
+            guard let target = state.tunnels.removeValue(forKey: number)?.target, state.followed[target] != nil else {
+                return nil
+            }
             let isLast = !state.tunnels.values.contains { $0.target == target }
             return isLast ? state.followed.removeValue(forKey: target)?.task : nil
         }

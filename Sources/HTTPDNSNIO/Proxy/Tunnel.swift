@@ -50,6 +50,7 @@ final class TunnelEnd: ChannelDuplexHandler {
     /// Whether a read waits until the other end has room.
     private var waitsForRoom = false
     private var ending = Ending.none
+    private var limit: Scheduled<Void>?
 
     private enum Ending {
         case none
@@ -72,7 +73,11 @@ final class TunnelEnd: ChannelDuplexHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
-    func handlerRemoved(context: ChannelHandlerContext) { (self.context, other) = (nil, nil) }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        limit?.cancel()
+        (self.context, other) = (nil, nil)
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
@@ -130,7 +135,9 @@ final class TunnelEnd: ChannelDuplexHandler {
     /// Closes the channel when its peer has not taken the rest in time, after the other end is gone.
     private func limitEnd(_ context: ChannelHandlerContext) {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        context.eventLoop.scheduleTask(in: TimeAmount(TunnelEnd.patience)) { bound.value.context?.close(promise: nil) }
+        limit = context.eventLoop.scheduleTask(in: TimeAmount(TunnelEnd.patience)) {
+            bound.value.context?.close(promise: nil)
+        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }

@@ -26,10 +26,9 @@ struct AsyncHTTPClientTests {
     @Test("A client with one line more reaches mappings, ports and HTTP-DNS names")
     func reaches() async throws {
         let rig = try await ServerRig.shared()
-        var settings = try rig.settings()
-        for (key, target) in ["one.test": "127.0.0.4", "three.test": "127.0.0.3:\(rig.tlsPort)"] {
-            settings.resolver.mappings[try HTTPDNSMapping.Key(key)] = .addresses([target])
-        }
+        let settings = try rig.settings(besides: [
+            "one.test": .addresses(["127.0.0.4"]), "three.test": .addresses(["127.0.0.3:\(rig.tlsPort)"]),
+        ])
         try await withClient(settings) { own in
             let proxy = try await HTTPDNSProxy(own)
             let listener = proxy.listener

@@ -108,17 +108,10 @@ struct GRPCTests {
         }
     }
 
-    private func settings(_ rig: ServerRig, _ mappings: [String: HTTPDNSMapping]) throws -> HTTPDNSClient.Configuration
-    {
-        var settings = try rig.settings()
-        for (key, mapping) in mappings { settings.resolver.mappings[try HTTPDNSMapping.Key(key)] = mapping }
-        return settings
-    }
-
     @Test("Calls follow a move of the name")
     func moves() async throws {
         let rig = try await ServerRig.shared()
-        let settings = try settings(rig, ["one.test": .addresses(["127.0.0.2"])])
+        let settings = try rig.settings(besides: ["one.test": .addresses(["127.0.0.2"])])
         try await withChannel(to: "one.test", settings, addresses: ["127.0.0.2", "127.0.0.3"], rig) { channel, client in
             #expect(try await place(channel) == "127.0.0.2")
             try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.3"]) }
@@ -134,7 +127,7 @@ struct GRPCTests {
     @Test("A channel reaches a name that only HTTP-DNS knows, certificate verified")
     func provider() async throws {
         let rig = try await ServerRig.shared()
-        try await withChannel(to: "two.test", try settings(rig, [:]), addresses: ["127.0.0.3"], rig) {
+        try await withChannel(to: "two.test", try rig.settings(), addresses: ["127.0.0.3"], rig) {
             channel,
             _ async throws in
             #expect(try await place(channel) == "127.0.0.3")
@@ -144,7 +137,7 @@ struct GRPCTests {
     @Test("A name without addresses fails a call as unavailable, with the reason")
     func fails() async throws {
         let rig = try await ServerRig.shared()
-        try await withChannel(to: "gone.test", try settings(rig, [:]), addresses: ["127.0.0.3"], rig) { channel, _ in
+        try await withChannel(to: "gone.test", try rig.settings(), addresses: ["127.0.0.3"], rig) { channel, _ in
             let error = await #expect(throws: RPCError.self) { _ = try await place(channel) }
             let cause = error.map { "\($0)" } ?? "-"
             #expect(error?.code == .unavailable && cause.contains("gone.test"), "\(cause)")

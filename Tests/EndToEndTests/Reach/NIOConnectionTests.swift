@@ -14,15 +14,6 @@ import Testing
 struct NIOConnectionTests {
     private static let group = MultiThreadedEventLoopGroup.singleton
 
-    private func settings(
-        _ rig: ServerRig,
-        _ mappings: [String: HTTPDNSMapping] = [:]
-    ) throws -> HTTPDNSClient.Configuration {
-        var settings = try rig.settings()
-        for (key, mapping) in mappings { settings.resolver.mappings[try HTTPDNSMapping.Key(key)] = mapping }
-        return settings
-    }
-
     /// Returns what an origin says about a request over a channel with TLS, which verifies the name.
     private func echo(
         _ host: String,
@@ -57,7 +48,7 @@ struct NIOConnectionTests {
         let mapped: [String: HTTPDNSMapping] = [
             "one.test": .addresses(["127.0.0.4"]), "three.test": .addresses(["127.0.0.3:\(rig.tlsPort)"]),
         ]
-        try await withClient(try settings(rig, mapped)) { client in
+        try await withClient(try rig.settings(besides: mapped)) { client in
             let resolver = HTTPDNSNIOResolver(client.resolver)
             let cases = [
                 ("one.test", port, "127.0.0.4"), ("three.test", 443, "127.0.0.3"), ("two.test", port, "127.0.0.3"),
@@ -85,7 +76,7 @@ struct NIOConnectionTests {
     func v6() async throws {
         let rig = try await ServerRig.shared()
         guard rig.hasIPv6 else { return }
-        try await withClient(try settings(rig)) { client in
+        try await withClient(try rig.settings()) { client in
             let resolver = HTTPDNSNIOResolver(client.resolver)
             let echo = try await echo("v6only.test", rig) { bootstrap in
                 try await bootstrap.resolver(resolver).connect(host: "v6only.test", port: Int(rig.tlsPort)).get()
@@ -97,7 +88,7 @@ struct NIOConnectionTests {
     @Test("A name without addresses, and a refused literal, fail with the resolver's error")
     func fails() async throws {
         let rig = try await ServerRig.shared()
-        var settings = try settings(rig)
+        var settings = try rig.settings()
         settings.resolver.policy.denied = [try #require(HTTPDNSAddressBlock("127.0.0.5/32"))]
         try await withClient(settings) { client in
             let resolver = HTTPDNSNIOResolver(client.resolver)
@@ -120,7 +111,7 @@ struct NIOConnectionTests {
     func feedsHealth() async throws {
         let rig = try await ServerRig.shared()
         let mapped = ["one.test": HTTPDNSMapping.addresses(["127.0.0.9", "127.0.0.2"])]
-        try await withClient(try settings(rig, mapped)) { client in
+        try await withClient(try rig.settings(besides: mapped)) { client in
             for _ in 0..<2 {
                 let echo = try await echo("one.test", rig) { bootstrap in
                     try await bootstrap.connect(host: "one.test", port: Int(rig.tlsPort), through: client)
@@ -139,7 +130,7 @@ struct NIOConnectionTests {
     func many() async throws {
         let rig = try await ServerRig.shared()
         let mapped = ["many.wild.test": HTTPDNSMapping.addresses(["127.0.0.2"])]
-        try await withClient(try settings(rig, mapped)) { client in
+        try await withClient(try rig.settings(besides: mapped)) { client in
             let resolver = HTTPDNSNIOResolver(client.resolver)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<200 {

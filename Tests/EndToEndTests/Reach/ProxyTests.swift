@@ -38,22 +38,13 @@ struct ReachProxyTests {
         return settings
     }
 
-    private func settings(
-        _ rig: ServerRig,
-        _ mappings: [String: HTTPDNSMapping] = [:]
-    ) throws -> HTTPDNSClient.Configuration {
-        var settings = try rig.settings()
-        for (key, mapping) in mappings { settings.resolver.mappings[try HTTPDNSMapping.Key(key)] = mapping }
-        return settings
-    }
-
     @Test("Another client reaches mappings, their ports and HTTP-DNS names", arguments: ["socks5h", "http"])
     func reaches(_ kind: String) async throws {
         let rig = try await ServerRig.shared()
         let mapped: [String: HTTPDNSMapping] = [
             "one.test": .addresses(["127.0.0.4"]), "three.test": .addresses(["127.0.0.3:\(rig.tlsPort)"]),
         ]
-        try await withProxy(try settings(rig, mapped)) { proxy, client in
+        try await withProxy(try rig.settings(besides: mapped)) { proxy, client in
             try await withClient(try other(kind, proxy, rig)) { other in
                 for (origin, address) in [
                     ("one.test:\(rig.tlsPort)", "127.0.0.4"), ("three.test", "127.0.0.3"),
@@ -75,10 +66,24 @@ struct ReachProxyTests {
         }
     }
 
+    @Test("A child process reaches mappings by the variables of the listener", arguments: ["https", "http"])
+    func children(_ scheme: String) async throws {
+        let rig = try await ServerRig.shared()
+        let port = scheme == "https" ? rig.tlsPort : rig.httpPort
+        try await withProxy(try rig.settings(besides: ["one.test": .addresses(["127.0.0.4"])])) { proxy, _ in
+            let arguments = ["-sS", "--cacert", rig.certificateAuthorityFile, "\(scheme)://one.test:\(port)/health"]
+            var variables = proxy.listener.environment
+            (variables["no_proxy"], variables["NO_PROXY"], variables["http_proxy"]) = ("", "", "")
+            let result = try await Command("curl", arguments, environment: variables).run()
+            #expect(result.output == "127.0.0.4\n", "\(result.error)")
+            #expect(proxy.counters.opened == 1)
+        }
+    }
+
     @Test("Bodies of many megabytes pass unchanged in both directions", arguments: ["socks5h", "http"])
     func bodies(_ kind: String) async throws {
         let rig = try await ServerRig.shared()
-        try await withProxy(try settings(rig)) { proxy, _ async throws in
+        try await withProxy(try rig.settings()) { proxy, _ async throws in
             try await withClient(try other(kind, proxy, rig)) { other in
                 let body = (0..<8 << 20).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) }
                 let url = "https://two.test:\(rig.tlsPort)/stored/reach-\(kind)"
@@ -93,7 +98,7 @@ struct ReachProxyTests {
     @Test("A failed destination has the status of its reason")
     func failures() async throws {
         let rig = try await ServerRig.shared()
-        var settings = try settings(rig, ["dead.test": .addresses(["127.0.0.9:1"])])
+        var settings = try rig.settings(besides: ["dead.test": .addresses(["127.0.0.9:1"])])
         settings.resolver.policy.denied = [try #require(HTTPDNSAddressBlock("127.0.0.5/32"))]
         try await withProxy(settings) { proxy, _ async throws in
             let cases = [
@@ -131,7 +136,7 @@ struct ReachProxyTests {
     func speaksFirst() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer { _ in [.sendText("554 full\r\n")] }
-        try await withProxy(try settings(rig)) { proxy, _ async throws in
+        try await withProxy(try rig.settings()) { proxy, _ async throws in
             try await withThrowingTaskGroup(of: String.self) { tasks in
                 for _ in 0..<50 { tasks.addTask { try await connect("127.0.0.1:\(server.port)", proxy) } }
                 for try await answer in tasks { #expect(answer == Self.established + "554 full\r\n") }
@@ -143,7 +148,7 @@ struct ReachProxyTests {
     func halfCloses() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer { _ in [.readToEnd, .sendText("bye")] }
-        try await withProxy(try settings(rig)) { proxy, _ async throws in
+        try await withProxy(try rig.settings()) { proxy, _ async throws in
             let authority: Substring = "127.0.0.1:\(server.port)"
             let answer = try await connect(authority, proxy, sending: "hello", endsInput: true)
             #expect(answer == Self.established + "bye")
@@ -156,7 +161,7 @@ struct ReachProxyTests {
     func shutsDown() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer { _ in [.sendText("220 hello\r\n"), .hang] }
-        try await withProxy(try settings(rig)) { proxy, _ async throws in
+        try await withProxy(try rig.settings()) { proxy, _ async throws in
             async let tunnel = connect("127.0.0.1:\(server.port)", proxy)
             async let handshake = answer(to: "CONN", port: proxy.listener.port)
             while proxy.tunnels.first?.bytesReceived != 11 { try await Task.sleep(for: .milliseconds(5)) }
@@ -173,7 +178,7 @@ struct ReachProxyTests {
         let rig = try await ServerRig.shared()
         var configuration = HTTPDNSProxy.Configuration()
         configuration.handshakeTimeout = .milliseconds(100)
-        try await withProxy(try settings(rig), configuration) { proxy, _ async throws in
+        try await withProxy(try rig.settings(), configuration) { proxy, _ async throws in
             #expect(try await answer(to: "", port: proxy.listener.port) == "")
             #expect(proxy.counters.handshakesRefused == 1)
         }
@@ -183,7 +188,7 @@ struct ReachProxyTests {
     func circle() async throws {
         let rig = try await ServerRig.shared()
         let listener = try HTTPDNSProxy.Listener()
-        var settings = try settings(rig)
+        var settings = try rig.settings()
         settings.environment = { listener.environment[$0] }
         settings.proxy = .environment
         try await withClient(settings) { client async throws in
@@ -197,7 +202,7 @@ struct ReachProxyTests {
     @Test("Without the password nothing is reached, and nothing is resolved", arguments: ["socks5h", "http"])
     func password(_ kind: String) async throws {
         let rig = try await ServerRig.shared()
-        try await withProxy(try settings(rig)) { proxy, client in
+        try await withProxy(try rig.settings()) { proxy, client in
             var settings = try other(kind, proxy, rig)
             settings.proxy = .through(
                 try HTTPDNSClient.Proxy("\(kind)://httpdns:wrong@127.0.0.1:\(proxy.listener.port)")
@@ -216,7 +221,7 @@ struct ReachProxyTests {
         let rig = try await ServerRig.shared()
         var configuration = HTTPDNSProxy.Configuration()
         configuration.drainDeadline = .seconds(600)
-        try await withProxy(try settings(rig, ["one.test": .addresses(["127.0.0.2"])]), configuration) {
+        try await withProxy(try rig.settings(besides: ["one.test": .addresses(["127.0.0.2"])]), configuration) {
             proxy,
             client in
             try await withClient(try other("socks5h", proxy, rig)) { other in
@@ -235,7 +240,7 @@ struct ReachProxyTests {
         let rig = try await ServerRig.shared()
         var configuration = HTTPDNSProxy.Configuration()
         configuration.maximumTunnels = 1
-        try await withProxy(try settings(rig), configuration) { proxy, _ async throws in
+        try await withProxy(try rig.settings(), configuration) { proxy, _ async throws in
             let settings = try other("http", proxy, rig)
             try await withClient(settings) { first in
                 #expect(try await first.get("https://two.test:\(rig.tlsPort)/health").status == .ok)

@@ -32,13 +32,24 @@ extension ServerRig {
     func settings(mappings: [String: HTTPDNSMapping]) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(certificateAuthorityFile)
-        for (key, mapping) in mappings { configuration.resolver.mappings[try HTTPDNSMapping.Key(key)] = mapping }
+        try configuration.add(mappings)
         configuration.adaptToTests()
+        return configuration
+    }
+
+    /// Settings of a client that asks BIND, and knows these mappings.
+    func settings(besides mappings: [String: HTTPDNSMapping]) throws -> HTTPDNSClient.Configuration {
+        var configuration = try settings()
+        try configuration.add(mappings)
         return configuration
     }
 }
 
 extension HTTPDNSClient.Configuration {
+    fileprivate mutating func add(_ mappings: [String: HTTPDNSMapping]) throws {
+        for (key, mapping) in mappings { resolver.mappings[try HTTPDNSMapping.Key(key)] = mapping }
+    }
+
     /// What differs from the defaults in nearly all tests. Sixty suites beside each other keep two cores busy for longer than
     /// a query (3 s), a connection (5 s) and a response (30 s) may take, and for longer than a handshake may before
     /// the next address is tried (250 ms). And what an answer says is where the next request goes, which is how a test
