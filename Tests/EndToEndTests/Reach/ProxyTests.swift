@@ -132,7 +132,7 @@ struct ReachProxyTests {
 
     private static let established = "HTTP/1.1 200 Connection established\r\n\r\n"
 
-    @Test("What a server sends arrives when it closes at once, as a full one does")
+    @Test("What a server sends arrives when it closes at once, as a full one does", .timeLimit(.minutes(1)))
     func speaksFirst() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer { _ in [.sendText("554 full\r\n")] }
@@ -144,7 +144,7 @@ struct ReachProxyTests {
         }
     }
 
-    @Test("Early data and the end of a client's input reach the server, which still answers")
+    @Test("Early data and the end of a client's input reach the server, which still answers", .timeLimit(.minutes(1)))
     func halfCloses() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer { _ in [.readToEnd, .sendText("bye")] }
