@@ -20,6 +20,8 @@ final class ProxyState: Sendable {
         let client: any Channel
         let server: any Channel
         var drain: TunnelDrain?
+        /// Why its channels are being closed.
+        var ending: TunnelDrain.Ending?
     }
 
     /// The addresses of a host with tunnels, since its first one.
@@ -195,9 +197,15 @@ final class ProxyState: Sendable {
 
     func closed(_ number: UInt64) {
         let task = state.withLock { state -> Task<Void, Never>? in
-            guard let target = state.tunnels.removeValue(forKey: number)?.target, state.followed[target] != nil else {
-                return nil
+            guard let open = state.tunnels.removeValue(forKey: number) else { return nil }
+            switch open.ending {
+            case .quiet: state.counters.endedQuiet += 1
+            case .afterServer: state.counters.endedAfterServer += 1
+            case .deadline: state.counters.endedAtDeadline += 1
+            case nil: break
             }
+            let target = open.target
+            guard state.followed[target] != nil else { return nil }
             let isLast = !state.tunnels.values.contains { $0.target == target }
             return isLast ? state.followed.removeValue(forKey: target)?.task : nil
         }
@@ -247,7 +255,7 @@ final class ProxyState: Sendable {
             guard var followed = state.followed[target] else { return false }
             followed.newest = endpoints
             var hasLeft = false
-            for (number, open) in state.tunnels where open.target == target {
+            for (number, open) in state.tunnels where open.target == target && open.ending == nil {
                 let isLeft = followed.hasLeft(open.endpoint)
                 state.tunnels[number]?.drain = isLeft ? open.drain ?? TunnelDrain(leftAt: now, deadline: deadline) : nil
                 hasLeft = hasLeft || isLeft
@@ -273,13 +281,9 @@ final class ProxyState: Sendable {
                 let isSlow = open.activity.waitingEnds.load(ordering: .relaxed) > 0
                 let lastByte = isSlow ? (at: now, isFromServer: false) : open.activity.lastByte
                 guard let reason = open.drain?.ending(lastByte: lastByte, at: now) else { continue }
-                switch reason {
-                case .quiet: state.counters.endedQuiet += 1
-                case .afterServer: state.counters.endedAfterServer += 1
-                case .deadline: state.counters.endedAtDeadline += 1
-                }
                 ending.append(open.client)
                 state.tunnels[number]?.drain = nil
+                state.tunnels[number]?.ending = reason
             }
             let isOver = state.isClosed || !state.tunnels.values.contains { $0.drain != nil }
             if isOver { state.isDraining = false }
