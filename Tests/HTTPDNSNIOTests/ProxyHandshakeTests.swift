@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if NIO
 import HTTPDNSPrimitives
 import Testing
 
@@ -198,3 +199,4 @@ struct TunnelDrainTests {
         #expect(drain.ending(lastByte: (now - .milliseconds(quiet), isFromServer), at: now) == ending)
     }
 }
+#endif

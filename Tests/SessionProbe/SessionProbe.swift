@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if NIO
 internal import Foundation
 internal import FoundationNetworking
 internal import HTTPDNS
@@ -78,3 +79,10 @@ struct SessionProbe {
         }
     }
 }
+#else
+/// The program without the package trait `NIO`, which brings the proxy.
+@main
+struct SessionProbe {
+    static func main() { fatalError("built without the trait NIO") }
+}
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if NIO && Peers
 import AsyncHTTPClient
 import HTTPDNS
 import HTTPDNSNIO
@@ -65,3 +66,4 @@ extension String {
         String(reversed().drop(while: isTrimmed).reversed())
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if GRPC
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import HTTPDNS
@@ -144,3 +145,4 @@ struct GRPCTests {
         }
     }
 }
+#endif

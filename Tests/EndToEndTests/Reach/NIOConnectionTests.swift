@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if NIO
 import Foundation
 import HTTPDNS
 import HTTPDNSNIO
@@ -145,3 +146,4 @@ struct NIOConnectionTests {
         }
     }
 }
+#endif

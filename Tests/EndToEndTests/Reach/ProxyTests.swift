@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if NIO
 import HTTPDNS
 import HTTPDNSNIO
 import HTTPDNSPrimitives
@@ -256,3 +257,4 @@ struct ReachProxyTests {
         }
     }
 }
+#endif

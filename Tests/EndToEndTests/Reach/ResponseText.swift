@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if NIO
 import NIOCore
 import NIOPosix
 
@@ -44,3 +45,4 @@ func answer(to text: String, port: Int, endsInput: Bool = false) async throws ->
     }
     return try await whole.futureResult.get()
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+#if NIO
 import ServerRig
 import Testing
 
@@ -41,3 +42,4 @@ struct URLSessionTests {
         #expect(result.status != 0 && result.error.contains("https_proxy is set"), "\(result.error)")
     }
 }
+#endif
