@@ -84,6 +84,7 @@ let package = Package(
         .systemLibrary(name: "CHTTPDNSCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         // Its name is no other package's: targets of one name cannot be in one program.
         .systemLibrary(name: "CHTTPDNSZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CHTTPDNSProcess"),
         .target(name: "HTTPDNSPrimitives", swiftSettings: settings),
         .target(
             name: "HTTPDNSCurl",
@@ -290,11 +291,13 @@ let package = Package(
         .executableTarget(
             name: "resolve-test",
             dependencies: [
+                "CHTTPDNSProcess",
                 "HTTPDNSCore",
                 "HTTPDNS",
                 "HTTPDNSConfiguration",
                 "HTTPDNSControl",
                 "HTTPDNSLocalProvider",
+                "HTTPDNSNIO",
                 "HTTPDNSPrimitives",
                 "HTTPDNSResponseCache",
                 "HTTPDNSMonitor",

@@ -74,6 +74,11 @@ extension HTTPDNSConfigurationFile {
         try settings(text, name: name).clientConfiguration(file: name)
     }
 
+    /// Reads the settings of a local agent from a file.
+    package static func agent(_ path: String) throws(HTTPDNSConfigurationFileError) -> AgentSettings {
+        try settings(try FileContents.read(path), name: path).agent
+    }
+
     /// Parses the text, without creating providers.
     package static func settings(_ text: String, name: String) throws(HTTPDNSConfigurationFileError) -> FileSettings {
         guard text.utf8.count <= FileContents.limit else {

@@ -29,14 +29,14 @@ package final class ControlCall: Sendable {
     /// - Throws: ``ControlCallError``.
     package init(path: String) throws(ControlCallError) {
         self.path = path
-        guard let address = SocketAddress(path: path) else {
-            throw .invalidPath(path, limit: SocketAddress.maximumPath)
+        guard let address = UnixSocketAddress(path: path) else {
+            throw .invalidPath(path, limit: UnixSocketAddress.maximumPath)
         }
         var status = stat()
         guard stat(path, &status) == 0 else { throw .unreachable(path, errno) }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(path) }
         do {
-            descriptor = try SocketAddress.newSocket(isBlocking: true)
+            descriptor = try UnixSocketAddress.newSocket(isBlocking: true)
         } catch {
             throw .unreachable(path, error.number)
         }

@@ -69,12 +69,17 @@ public final class HTTPDNSControlSocket: Sendable {
         timeSource: any TimeSource
     ) throws(HTTPDNSControlSocketError) {
         self.path = path
-        do {
+        let file: SocketFile
+        do throws(SystemErrorNumber) {
             mailbox = try ControlMailbox()
         } catch {
-            throw .system("no descriptors for the control socket \(path)", path, error)
+            throw .init(.system("no descriptors for the control socket \(path)", path, error))
         }
-        let file = try SocketFile(path: path)
+        do {
+            file = try SocketFile(path: path)
+        } catch {
+            throw .init(error)
+        }
         let desk = ControlRequestHandler(client: client, monitor: monitor, timeSource: timeSource, logger: logger)
         let (mailbox, ending) = (mailbox, ending)
         let isStarted = DetachedThread.start {
@@ -139,4 +144,17 @@ public struct HTTPDNSControlSocketError: Error, Hashable, Sendable, CustomString
 
     /// One line: message and hint.
     public var description: String { hint.map { "\(message) (\($0))" } ?? message }
+
+    init(_ error: SocketFileError) {
+        self.init(
+            code: Code(description: error.code.rawValue),
+            path: error.path,
+            message: error.message,
+            hint: error.hint
+        )
+    }
+
+    init(code: Code, path: String, message: String, hint: String?) {
+        (self.code, self.path, self.message, self.hint) = (code, path, message, hint)
+    }
 }

@@ -7,20 +7,17 @@ internal import Glibc
 package struct LoopbackSocket: Sendable {
     /// The descriptor, which child processes do not inherit, and which is the caller's to close.
     package let descriptor: Int32
-    /// The port, which the system has chosen.
+    /// The port.
     package let port: UInt16
 
-    /// The error number of a failed system call.
-    package struct Failure: Error, Hashable {
-        package let number: Int32
-    }
-
     /// Opens it.
-    package init(backlog: Int32) throws(Failure) {
+    /// - Parameter port: The port; 0 leaves the choice to the system.
+    package init(port: UInt16 = 0, backlog: Int32) throws(SystemErrorNumber) {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard socket >= 0 else { throw Failure(number: errno) }
+        guard socket >= 0 else { throw SystemErrorNumber(errno) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let number = withUnsafeMutablePointer(to: &address) { pointer in
@@ -31,9 +28,9 @@ package struct LoopbackSocket: Sendable {
         }
         guard number == 0 else {
             close(socket)
-            throw Failure(number: number)
+            throw SystemErrorNumber(number)
         }
         descriptor = socket
-        port = UInt16(bigEndian: address.sin_port)
+        self.port = UInt16(bigEndian: address.sin_port)
     }
 }

@@ -166,6 +166,16 @@ final class Interruption: Sendable {
         work.cancel()
     }
 
+    /// The signals that were ignored when the program began: a child goes on to ignore them. The first access must come before any
+    /// of them is changed.
+    static let ignoredAtStart = Set(
+        [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE].filter { number in
+            var action = sigaction()
+            sigaction(number, nil, &action)
+            return isIgnore(action.__sigaction_handler.sa_handler)
+        }
+    )
+
     /// Whether SIGPIPE was ignored when the program began, as by `trap '' PIPE`. The first access ignores it.
     static let inheritsIgnoredBrokenPipe = isIgnore(signal(SIGPIPE, SIG_IGN))
 

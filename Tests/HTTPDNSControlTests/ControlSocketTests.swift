@@ -163,8 +163,8 @@ struct ControlSocketTests {
     func stale() async throws {
         let rig = try await ControlRig()
         // As a killed process leaves it behind: bound, and closed.
-        let left = try SocketAddress.newSocket(isBlocking: false)
-        try #require(SocketAddress(path: rig.path)).bind(left)
+        let left = try UnixSocketAddress.newSocket(isBlocking: false)
+        try #require(UnixSocketAddress(path: rig.path)).bind(left)
         close(left)
         #expect(throws: ControlCallError.self) { try rig.call() }
         let socket = try rig.open()
@@ -210,8 +210,8 @@ struct ControlSocketTests {
     @Test("A call that cannot connect closes its descriptor once")
     func closesOnce() async throws {
         let rig = try await ControlRig()
-        let left = try SocketAddress.newSocket(isBlocking: false)
-        try #require(SocketAddress(path: rig.path)).bind(left)
+        let left = try UnixSocketAddress.newSocket(isBlocking: false)
+        try #require(UnixSocketAddress(path: rig.path)).bind(left)
         close(left)
         let over = Gate()
         let closedByOthers = await withTaskGroup(of: Int.self) { group in
@@ -250,8 +250,8 @@ struct ControlSocketTests {
     @Test("Of ten concurrent attempts to open the socket one succeeds")
     func storm() async throws {
         let rig = try await ControlRig()
-        let left = try SocketAddress.newSocket(isBlocking: false)
-        try #require(SocketAddress(path: rig.path)).bind(left)
+        let left = try UnixSocketAddress.newSocket(isBlocking: false)
+        try #require(UnixSocketAddress(path: rig.path)).bind(left)
         close(left)
         let opened = await withTaskGroup(of: HTTPDNSControlSocket?.self) { group in
             for _ in 0..<10 { group.addTask { try? rig.open() } }

@@ -76,8 +76,13 @@ extension HTTPDNSClient {
 
     /// Connects to a host in clear text as for a request, with the client's addresses, policy, race, limits, proxy and last
     /// resorts, and hands the connection over. Nothing was sent or read on it.
+    /// - Parameter addresses: The source of the host's addresses.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    package func connectedSocket(to host: String, port: UInt16) async throws -> ConnectedSocket {
+    package func connectedSocket(
+        to host: String,
+        port: UInt16,
+        at addresses: Request.Options.Addresses = .automatic
+    ) async throws -> ConnectedSocket {
         let socket = HandedSocket()
         let host = try HTTPDNSRewriter.host(host)
         let authority = if case .address(let address) = host { address.bracketed } else { host.queryText }
@@ -85,6 +90,7 @@ extension HTTPDNSClient {
             HTTPDNSClient.Request(method: .head, url: "http://\(authority):\(port)/") { options in
                 options.versions = .http1Only
                 options.stopsBeforeSending = true
+                options.addresses = addresses
             }
         )
         request[HandedSocket.self] = socket

@@ -17,6 +17,8 @@ package struct FileSettings: Sendable {
     package var answerScope = HTTPDNSAddressPolicy.Scope.public
     /// The settings of a local provider. Clients do not use them.
     package var serve = ServeSettings()
+    /// The settings of a local agent. Clients do not use them.
+    package var agent = AgentSettings()
 
     package init() {}
 
@@ -45,6 +47,9 @@ package struct FileSettings: Sendable {
         .init("metrics", \.self, section: metrics).means("The metrics of the client.").inFileOnly(),
         .init("serve", \.serve, section: ServeSettings.settings).means(
             "The settings of a local provider (resolve-test serve). Clients ignore them."
+        ).inFileOnly(),
+        .init("agent", \.agent, section: AgentSettings.settings).means(
+            "The listeners of a local agent (resolve-test agent), each off without its key. Clients ignore them."
         ).inFileOnly(),
     ]
 

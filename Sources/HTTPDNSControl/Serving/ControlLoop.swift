@@ -229,12 +229,7 @@ struct Peer: Hashable, Sendable {
 
     /// - Returns: Nil when the system does not report it.
     init?(of descriptor: Int32) {
-        // struct ucred of unix(7): process, user and group, which glibc declares for _GNU_SOURCE only.
-        var credentials: (pid: pid_t, user: uid_t, group: gid_t) = (0, 0, 0)
-        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
-        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0,
-            length == MemoryLayout.size(ofValue: credentials)
-        else { return nil }
+        guard let credentials = PeerCredentials(of: descriptor) else { return nil }
         userID = credentials.user
     }
 

@@ -59,12 +59,3 @@ final class ControlMailbox: Sendable {
         close(writeEnd)
     }
 }
-
-/// The error number of a failed system call.
-struct SystemErrorNumber: Error, Hashable, CustomStringConvertible {
-    let number: Int32
-
-    init(_ number: Int32) { self.number = number }
-
-    var description: String { String(cString: strerror(number)) }
-}

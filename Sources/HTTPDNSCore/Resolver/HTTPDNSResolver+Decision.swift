@@ -53,6 +53,21 @@ extension HTTPDNSResolver {
         return try decide(lookup, by: first, chain)
     }
 
+    /// Returns whether a mapping or the providers of a route decide about a query, and the system resolver has no part in it: at
+    /// present, by the settings and the kill switch.
+    package func decidesAlone(_ query: HTTPDNSResolver.Query) -> Bool {
+        let settings = live.current
+        // What a mapping names is refused, or of another family.
+        guard let decision = try? decide(query, by: settings) else { return true }
+        switch decision {
+        case .settled(let resolution): return resolution.source == .mapping
+        case .lookFor(let lookup):
+            let route = settings.resolving.routes.entry(for: lookup.key.host)?.route
+            guard lookup.systemOnly == nil, case .providers(_, fallback: .off)? = route?.action else { return false }
+            return true
+        }
+    }
+
     /// Returns the resolution of a prepared rule, if neither families nor policy could remove an address from it.
     func prepared(
         _ rule: IndexedRule,

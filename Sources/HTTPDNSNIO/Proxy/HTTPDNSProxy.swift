@@ -45,6 +45,9 @@ public final class HTTPDNSProxy: Sendable {
         public var handshakeTimeout = Duration.seconds(10)
         /// The logger for refused connections and tunnels that could not be made; nil means no log.
         public var logger: Logger?
+        /// The networks that literals, and names without mapping and route, may reach besides public addresses; nil for all that
+        /// the client's policy permits.
+        package var guardedBesides: [HTTPDNSAddressBlock]?
 
         /// Creates the defaults.
         public init() {}

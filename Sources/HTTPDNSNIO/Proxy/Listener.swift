@@ -25,15 +25,24 @@ extension HTTPDNSProxy {
 
         /// Opens the socket on a free port of 127.0.0.1.
         /// - Throws: ``HTTPDNSProxy/Error`` with code `systemError`.
-        public init() throws(HTTPDNSProxy.Error) {
-            login = ProxyLogin(user: "httpdns")
+        public convenience init() throws(HTTPDNSProxy.Error) { try self.init(ProxyLogin(user: "httpdns"), port: 0) }
+
+        private init(_ login: ProxyLogin, port: UInt16) throws(HTTPDNSProxy.Error) {
+            self.login = login
             do {
-                let socket = try LoopbackSocket(backlog: 1024)
-                port = Int(socket.port)
+                let socket = try LoopbackSocket(port: port, backlog: 1024)
+                self.port = Int(socket.port)
                 descriptor = Lock(socket.descriptor)
             } catch {
-                throw .system("the proxy cannot listen on 127.0.0.1", error.number)
+                let place = port == 0 ? "127.0.0.1" : "127.0.0.1:\(port)"
+                throw .system("the proxy cannot listen on \(place)", error.number)
             }
+        }
+
+        /// Opens the socket on a port of 127.0.0.1, with the given password.
+        /// - Throws: ``HTTPDNSProxy/Error`` with code `systemError`.
+        package convenience init(port: UInt16, password: String) throws(HTTPDNSProxy.Error) {
+            try self.init(ProxyLogin(user: "httpdns", password: password), port: port)
         }
 
         deinit { if let socket = take() { close(socket) } }

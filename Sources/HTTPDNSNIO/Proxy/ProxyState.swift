@@ -131,7 +131,12 @@ final class ProxyState: Sendable {
             return (nil, .full("the proxy has its maximum of \(configuration.maximumTunnels) tunnels"))
         }
         do {
-            let socket = try await client.connectedSocket(to: target.host, port: target.port)
+            guard let addresses = try await guardedAddresses(of: target) else {
+                gaveUp()
+                count(\.failed)
+                return (nil, .forbidden("the destination is no public address, and in none of the networks that are allowed"))
+            }
+            let socket = try await client.connectedSocket(to: target.host, port: target.port, at: addresses)
             // It would wait for itself.
             let scope = HTTPDNSAddressPolicy.Scope(of: socket.endpoint.address)
             guard socket.endpoint.port != ownPort || scope != .loopback else {
@@ -153,6 +158,20 @@ final class ProxyState: Sendable {
             )
             return (nil, outcome)
         }
+    }
+
+    /// Returns the source of a destination's addresses; nil when a proxy with a guard may reach none of them.
+    private func guardedAddresses(
+        of target: ProxyHandshake.Target
+    ) async throws -> HTTPDNSClient.Request.Options.Addresses? {
+        guard let allowed = configuration.guardedBesides else { return .automatic }
+        let query = HTTPDNSResolver.Query(try HTTPDNSHost(target.host), port: target.port)
+        if client.resolver.decidesAlone(query) { return .automatic }
+        let reachable = try await client.resolver.resolve(query).endpoints.filter { endpoint in
+            HTTPDNSAddressPolicy.Scope(of: endpoint.address) == .public
+                || allowed.contains { $0.contains(endpoint.address) }
+        }
+        return reachable.isEmpty ? nil : .only(reachable.map { .init($0.address, port: $0.port) })
     }
 
     // MARK: tunnels

@@ -14,7 +14,7 @@ struct RootCommand: ParsableCommand {
         subcommands: [
             ResolveCommand.self, ExplainCommand.self, FetchCommand.self, BenchCommand.self, CompareCommand.self,
             WatchCommand.self, CheckCommand.self, ExportCommand.self, DumpCommand.self, MonitorCommand.self,
-            SwitchCommand.self, ServeCommand.self,
+            SwitchCommand.self, ServeCommand.self, AgentCommand.self, RunCommand.self,
         ]
     )
 
@@ -43,6 +43,8 @@ enum RootHelp {
           monitor           print the last calls of a running service
           switch on|off     turn the kill switch of a running service
           serve FILE        run a local HTTP-DNS provider (trait LocalProvider)
+          run -- COMMAND    run a command whose names are resolved here (trait NIO)
+          agent             serve names to the programs of this machine (trait NIO)
 
           --config FILE (or HTTPDNS_CONFIG)    --map HOST[:PORT]=ADDRESS[,ADDRESS]
           --doh URL    --bootstrap HOST=ADDRESS    --public    --system-fallback

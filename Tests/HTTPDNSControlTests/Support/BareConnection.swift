@@ -11,10 +11,10 @@ final class BareConnection {
     let descriptor: Int32
 
     init(_ path: String) throws {
-        descriptor = try SocketAddress.newSocket(isBlocking: true)
+        descriptor = try UnixSocketAddress.newSocket(isBlocking: true)
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
-        guard let address = SocketAddress(path: path) else { throw SystemErrorNumber(EINVAL) }
+        guard let address = UnixSocketAddress(path: path) else { throw SystemErrorNumber(EINVAL) }
         try address.connect(descriptor)
     }
 

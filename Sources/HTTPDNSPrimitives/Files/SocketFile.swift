@@ -2,15 +2,14 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import Glibc
-internal import HTTPDNSPrimitives
 
 /// A listening socket with a name in the file system.
 ///
-/// Only its owner may ever connect: on Linux a socket's file gets the mode of its descriptor, so the mode is set first
-/// (`unix_bind` in the kernel; `umask` can only remove permissions, and applies to the whole process).
-struct SocketFile: Sendable {
+/// Only those whom its mode names may ever connect: on Linux a socket's file gets the mode of its descriptor, so the mode is set
+/// first (`unix_bind` in the kernel; `umask` can only remove permissions, and applies to the whole process).
+package struct SocketFile: Sendable {
     /// The listening socket. It does not block.
-    let descriptor: Int32
+    package let descriptor: Int32
     private let path: String
     private let identity: Identity
 
@@ -25,19 +24,17 @@ struct SocketFile: Sendable {
         }
     }
 
-    /// The number of peers that may wait in the kernel to be accepted.
-    private static let backlog: Int32 = 16
-    private static let mode = mode_t(0o600)
-
     /// Creates the socket, and replaces one without a listener.
-    /// - Throws: ``HTTPDNSControlSocketError``.
-    init(path: String) throws(HTTPDNSControlSocketError) {
-        guard let address = SocketAddress(path: path) else {
-            throw HTTPDNSControlSocketError(
+    /// - Parameters:
+    ///   - mode: The permissions of the file.
+    ///   - backlog: The number of peers that may wait in the kernel to be accepted.
+    package init(path: String, mode: UInt32 = 0o600, backlog: Int32 = 16) throws(SocketFileError) {
+        guard let address = UnixSocketAddress(path: path) else {
+            throw SocketFileError(
                 code: .invalidPath,
                 path: path,
                 message:
-                    "the path \"\(path.escaped(limit: 200))\" is empty, longer than \(SocketAddress.maximumPath) bytes or has a NUL in it",
+                    "the path \"\(path.escaped(limit: 200))\" is empty, longer than \(UnixSocketAddress.maximumPath) bytes or has a NUL in it",
                 hint: "give a short absolute path, such as /run/app/httpdns.sock"
             )
         }
@@ -47,23 +44,23 @@ struct SocketFile: Sendable {
         defer { turn.end() }
         try SocketFile.clear(path, address)
         do {
-            descriptor = try SocketAddress.newSocket(isBlocking: false)
+            descriptor = try UnixSocketAddress.newSocket(isBlocking: false)
         } catch {
             throw .system("no socket for \(path)", path, error)
         }
         do throws(SystemErrorNumber) {
-            guard fchmod(descriptor, SocketFile.mode) == 0 else { throw SystemErrorNumber(errno) }
+            guard fchmod(descriptor, mode) == 0 else { throw SystemErrorNumber(errno) }
             try address.bind(descriptor)
             var status = stat()
             guard lstat(path, &status) == 0 else { throw SystemErrorNumber(errno) }
-            if status.st_mode & 0o777 != SocketFile.mode {
+            if status.st_mode & 0o777 != mode {
                 // Restores permissions that an umask such as 0277 removed. A link created meanwhile is not followed.
-                guard fchmodat(AT_FDCWD, path, SocketFile.mode, AT_SYMLINK_NOFOLLOW) == 0 else {
+                guard fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) == 0 else {
                     throw SystemErrorNumber(errno)
                 }
             }
             identity = Identity(status)
-            guard listen(descriptor, SocketFile.backlog) == 0 else { throw SystemErrorNumber(errno) }
+            guard listen(descriptor, backlog) == 0 else { throw SystemErrorNumber(errno) }
         } catch {
             close(descriptor)
             throw .system("cannot listen on \(path)", path, error)
@@ -71,7 +68,7 @@ struct SocketFile: Sendable {
     }
 
     /// Closes the socket and removes its file, unless another file has that name by now.
-    func remove() {
+    package func remove() {
         let turn = try? DirectoryLock(for: path)
         var status = stat()
         if lstat(path, &status) == 0, Identity(status) == identity { unlink(path) }
@@ -80,11 +77,11 @@ struct SocketFile: Sendable {
     }
 
     /// Removes the file that a killed process left behind.
-    private static func clear(_ path: String, _ address: SocketAddress) throws(HTTPDNSControlSocketError) {
+    private static func clear(_ path: String, _ address: UnixSocketAddress) throws(SocketFileError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw HTTPDNSControlSocketError(
+            throw SocketFileError(
                 code: .occupied,
                 path: path,
                 message: "\(path) exists and is not a socket",
@@ -92,45 +89,63 @@ struct SocketFile: Sendable {
             )
         }
         guard status.st_uid == geteuid() else {
-            throw HTTPDNSControlSocketError(
+            throw SocketFileError(
                 code: .occupied,
                 path: path,
                 message: "\(path) is a socket of user \(status.st_uid), and this process runs as \(geteuid())",
                 hint: "let that user remove it, or choose another path"
             )
         }
-        guard try hasNobody(path, address) else {
-            throw HTTPDNSControlSocketError(
+        if let listener = listener(at: address) {
+            throw SocketFileError(
                 code: .inUse,
                 path: path,
-                message: "a process listens on \(path) already",
+                message: "\(listener) listens on \(path) already",
                 hint: "give each process a path of its own"
             )
         }
         unlink(path)
     }
 
-    private static func hasNobody(_ path: String, _ address: SocketAddress) throws(HTTPDNSControlSocketError) -> Bool {
+    /// Returns the text for the process that listens at an address; nil for none.
+    private static func listener(at address: UnixSocketAddress) -> String? {
         do throws(SystemErrorNumber) {
-            let probe = try SocketAddress.newSocket(isBlocking: false)
+            let probe = try UnixSocketAddress.newSocket(isBlocking: false)
             defer { close(probe) }
             try address.connect(probe)
-            return false
+            return PeerCredentials(of: probe).map { "process \($0.process)" } ?? "a process"
         } catch {
             // EAGAIN means that its queue is full.
-            return error.number == ECONNREFUSED || error.number == ENOENT
+            return error.number == ECONNREFUSED || error.number == ENOENT ? nil : "a process"
         }
     }
 }
 
-extension HTTPDNSControlSocketError {
-    static func system(_ what: String, _ path: String, _ error: SystemErrorNumber) -> HTTPDNSControlSocketError {
+/// An error that prevented a socket's file.
+package struct SocketFileError: Error {
+    /// The kind of failure.
+    package enum Code: String, Sendable {
+        case invalidPath = "invalid-path"
+        case inUse = "in-use"
+        case occupied
+        case systemError = "system-error"
+    }
+
+    package var code: Code
+    /// The path as it was given.
+    package var path: String
+    package var message: String
+    package var hint: String?
+}
+
+extension SocketFileError {
+    package static func system(_ what: String, _ path: String, _ error: SystemErrorNumber) -> SocketFileError {
         let hints: [Int32: String] = [
             ENOENT: "make its folder first",
             EACCES: "the process needs the right to write to the folder",
             EROFS: "choose a folder that can be written to, such as /run/app",
         ]
-        return HTTPDNSControlSocketError(
+        return SocketFileError(
             code: .systemError,
             path: path,
             message: "\(what): \(error)",
@@ -140,16 +155,16 @@ extension HTTPDNSControlSocketError {
 }
 
 /// The address of a Unix socket with a name in the file system (`unix(7)`).
-struct SocketAddress {
+package struct UnixSocketAddress {
     private var address = sockaddr_un()
 
     /// The maximum number of bytes of a path, without the NUL at its end.
-    static let maximumPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+    package static let maximumPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// - Returns: Nil for a path that is empty, too long, or has a NUL in it.
-    init?(path: String) {
+    package init?(path: String) {
         let octets = Array(path.utf8)
-        guard (1...SocketAddress.maximumPath).contains(octets.count), !octets.contains(0) else { return nil }
+        guard (1...UnixSocketAddress.maximumPath).contains(octets.count), !octets.contains(0) else { return nil }
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: octets) }
     }
@@ -169,7 +184,7 @@ struct SocketAddress {
 
     /// Returns a stream socket that child processes do not inherit.
     /// - Throws: The number of the system's error.
-    static func newSocket(isBlocking: Bool) throws(SystemErrorNumber) -> Int32 {
+    package static func newSocket(isBlocking: Bool) throws(SystemErrorNumber) -> Int32 {
         var type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         if !isBlocking { type |= Int32(SOCK_NONBLOCK.rawValue) }
         let descriptor = socket(AF_UNIX, type, 0)
@@ -177,9 +192,9 @@ struct SocketAddress {
         return descriptor
     }
 
-    func connect(_ descriptor: Int32) throws(SystemErrorNumber) { try pass(to: Glibc.connect, descriptor) }
+    package func connect(_ descriptor: Int32) throws(SystemErrorNumber) { try pass(to: Glibc.connect, descriptor) }
 
-    func bind(_ descriptor: Int32) throws(SystemErrorNumber) { try pass(to: Glibc.bind, descriptor) }
+    package func bind(_ descriptor: Int32) throws(SystemErrorNumber) { try pass(to: Glibc.bind, descriptor) }
 }
 
 /// A lock on a folder (`flock(2)`) for changes of its sockets, which one process holds at a time, without a lock file.
@@ -191,8 +206,8 @@ struct DirectoryLock {
     private static let tries = 50
     private static let pauseMilliseconds: Int32 = 20
 
-    /// - Throws: ``HTTPDNSControlSocketError`` when the folder does not exist, or cannot be read.
-    init(for path: String) throws(HTTPDNSControlSocketError) {
+    /// - Throws: ``SocketFileError`` when the folder does not exist, or cannot be read.
+    init(for path: String) throws(SocketFileError) {
         let name = path.lastIndex(of: "/").map { path[..<$0] }
         let folder = name.map { $0.isEmpty ? "/" : String($0) } ?? "."
         descriptor = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
@@ -209,4 +224,31 @@ struct DirectoryLock {
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
+}
+
+/// The process at the other end of a Unix socket, as reported by the kernel: `struct ucred` of unix(7), which glibc declares for
+/// _GNU_SOURCE only.
+package struct PeerCredentials: Hashable, Sendable {
+    package let process: Int32
+    package let user: UInt32
+    package let group: UInt32
+
+    /// - Returns: Nil when the system does not report it.
+    package init?(of descriptor: Int32) {
+        var credentials: (process: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
+        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0,
+            length == MemoryLayout.size(ofValue: credentials)
+        else { return nil }
+        (process, user, group) = credentials
+    }
+}
+
+/// The error number of a failed system call.
+package struct SystemErrorNumber: Error, Hashable, CustomStringConvertible {
+    package let number: Int32
+
+    package init(_ number: Int32) { self.number = number }
+
+    package var description: String { systemErrorText(number) }
 }

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if NIO
+internal import Glibc
+package import HTTPDNSCore
+internal import HTTPDNSPrimitives
+package import Logging
+internal import NIOCore
+internal import NIOPosix
+
+/// A server of `io.systemd.Resolve`, which Debian's libnss-resolve asks for the addresses of names.
+///
+/// Names that neither a mapping nor a route with providers decides are "not ours": they go on to the next service of
+/// `nsswitch.conf`. So are the queries of this process itself, or a lookup at the system resolver would ask itself.
+///
+/// It has a thread of its own, which decodes, looks into the cache and hands lookups on. Each is replied to within
+/// ``Configuration/timeLimit``, whatever the other threads do.
+package final class VarlinkListener: Sendable {
+    package struct Configuration: Sendable {
+        /// The path of the socket.
+        package var path: String
+        /// The permissions of the socket: the processes that may ask.
+        package var mode: UInt32 = 0o666
+        /// The time within which each lookup is replied to.
+        package var timeLimit = Duration.seconds(2)
+        package var logger: Logger?
+
+        package init(path: String) { self.path = path }
+    }
+
+    /// The replies since the start.
+    package struct Counters: Hashable, Sendable {
+        package var addresses = 0
+        package var notOurs = 0
+        package var noSuchName = 0
+        package var noAddress = 0
+        package var failed = 0
+        /// The connections beyond the limit of their user.
+        package var refused = 0
+    }
+
+    /// The maximum number of connections of a user, each of which has one lookup at a time. Further ones are closed, and their
+    /// names go on to the next service.
+    static let maximumConnections = 64
+
+    private let group: MultiThreadedEventLoopGroup
+    private let server: any Channel
+    private let file: SocketFile
+    private let state: VarlinkState
+
+    /// Opens the socket.
+    /// - Throws: `SocketFileError`; an error of SwiftNIO when the socket cannot be served.
+    package init(_ resolver: HTTPDNSResolver, _ configuration: Configuration) async throws {
+        let file = try SocketFile(path: configuration.path, mode: configuration.mode, backlog: 256)
+        let state = VarlinkState(resolver, configuration)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        do {
+            server = try await ServerBootstrap(group: group)
+                .childChannelOption(.autoRead, value: false)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(VarlinkHandler(state))
+                    }
+                }
+                .withBoundSocket(dup(file.descriptor)).get()
+        } catch {
+            file.remove()
+            try? await group.shutdownGracefully()
+            throw error
+        }
+        (self.file, self.group, self.state) = (file, group, state)
+    }
+
+    package var counters: Counters { state.shared.withLock { $0.counters } }
+
+    /// Closes all connections and removes the socket's file. To be called once.
+    package func shutdown() async {
+        file.remove()
+        try? await server.close().get()
+        try? await group.shutdownGracefully()
+    }
+}
+
+/// The state that the connections of a listener share.
+final class VarlinkState: Sendable {
+    struct Shared: Sendable {
+        var counters = VarlinkListener.Counters()
+        /// The open connections by user.
+        var connections: [UInt32: Int] = [:]
+    }
+
+    let resolver: HTTPDNSResolver
+    let configuration: VarlinkListener.Configuration
+    let shared = Lock(Shared())
+
+    init(_ resolver: HTTPDNSResolver, _ configuration: VarlinkListener.Configuration) {
+        (self.resolver, self.configuration) = (resolver, configuration)
+    }
+
+    func count(_ reply: VarlinkReply) {
+        shared.withLock { state in
+            switch reply {
+            case .notOurs: state.counters.notOurs += 1
+            case .noSuchName: state.counters.noSuchName += 1
+            case .noAddress: state.counters.noAddress += 1
+            case .failed, .timedOut: state.counters.failed += 1
+            default: state.counters.addresses += 1
+            }
+        }
+    }
+
+    /// Notes a connection.
+    /// - Returns: Whether it is served.
+    func opened(by user: UInt32) -> Bool {
+        shared.withLock { state in
+            guard state.connections[user, default: 0] < VarlinkListener.maximumConnections else {
+                state.counters.refused += 1
+                return false
+            }
+            state.connections[user, default: 0] += 1
+            return true
+        }
+    }
+
+    func closed(by user: UInt32) {
+        shared.withLock { state in
+            let left = (state.connections[user] ?? 1) - 1
+            state.connections[user] = left > 0 ? left : nil
+        }
+    }
+
+    // MARK: lookups
+
+    enum Answer {
+        case now(VarlinkReply)
+        case later(HTTPDNSResolver.Query, HTTPDNSName)
+    }
+
+    /// Returns the reply that needs no wait, or the query to resolve.
+    func answer(_ text: String, _ family: HTTPDNSAddress.Family?) -> Answer {
+        guard case .name(let name)? = try? HTTPDNSHost(text) else { return .now(.notOurs) }
+        // No rule of a mapping is for port 0: only those for all ports match.
+        var query = HTTPDNSResolver.Query(.name(name), port: 0)
+        query.families = family.map { $0 == .v4 ? .v4 : .v6 }
+        query.timeLimit = configuration.timeLimit
+        guard resolver.decidesAlone(query) else { return .now(.notOurs) }
+        do throws(HTTPDNSResolver.Error) {
+            guard let resolution = try resolver.cached(query) else { return .later(query, name) }
+            return .now(reply(resolution, name, query))
+        } catch {
+            return .now(.failure(error))
+        }
+    }
+
+    func lookUp(_ query: HTTPDNSResolver.Query, _ name: HTTPDNSName) async -> VarlinkReply {
+        do {
+            return reply(try await resolver.resolve(query), name, query)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func reply(
+        _ resolution: HTTPDNSResolver.Resolution,
+        _ name: HTTPDNSName,
+        _ query: HTTPDNSResolver.Query
+    ) -> VarlinkReply {
+        // The kill switch may have been turned meanwhile.
+        if resolution.source == .system { return .notOurs }
+        let endpoints = resolution.endpoints
+        if let logger = configuration.logger, let ported = endpoints.first(where: { $0.port != 0 }) {
+            logger.notice(
+                "a mapping with a port cannot be expressed as an address; programs reach it by the proxy",
+                metadata: ["host": "\(name)", "target": "\(ported)"]
+            )
+        }
+        return .addresses(endpoints, of: name, family: query.families.map { $0 == .v4 ? .v4 : .v6 })
+    }
+}
+
+/// A connection: one call at a time.
+private final class VarlinkHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let state: VarlinkState
+    private var messages = VarlinkMessages()
+    /// The peer, once it is admitted.
+    private var peer: PeerCredentials?
+    /// The number of the last call, so that its reply is written once.
+    private var call = 0
+    private var work: Task<Void, Never>?
+    private var limit: Scheduled<Void>?
+
+    init(_ state: VarlinkState) { self.state = state }
+
+    func channelActive(context: ChannelHandlerContext) {
+        guard let provider = context.channel as? any SocketOptionProvider else { return context.close(promise: nil) }
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let level = NIOBSDSocket.OptionLevel(rawValue: SOL_SOCKET)
+        let credentials: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(
+            level: level,
+            name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
+        )
+        credentials.whenComplete { result in
+            let (handler, context) = bound.value
+            handler.admit(try? result.get(), context)
+        }
+    }
+
+    private func admit(_ peer: PeerCredentials?, _ context: ChannelHandlerContext) {
+        guard let peer, state.opened(by: peer.user) else { return context.close(promise: nil) }
+        self.peer = peer
+        context.read()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        work?.cancel()
+        limit?.cancel()
+        if let peer { state.closed(by: peer.user) }
+        peer = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard messages.received(unwrapInboundIn(data).readableBytesView) else { return context.close(promise: nil) }
+        serveNext(context)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { context.read() }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func serveNext(_ context: ChannelHandlerContext) {
+        while let message = messages.next() {
+            guard let request = VarlinkRequest(message) else { return context.close(promise: nil) }
+            switch request {
+            case .oneWay: messages.replied()
+            case .other(let method): reply(.notOurs(method), context)
+            case .information:
+                // By a task: a process whose tasks are all blocked must not look healthy to its watchdog.
+                lookUp(context) { .information }
+            case .hostname(let name, let family):
+                guard peer?.process != getpid() else {
+                    reply(.notOurs, context)
+                    continue
+                }
+                switch state.answer(name, family) {
+                case .now(let answer): reply(answer, context)
+                case .later(let query, let name):
+                    lookUp(context) { [state] in await state.lookUp(query, name) }
+                }
+            }
+        }
+    }
+
+    private func lookUp(_ context: ChannelHandlerContext, _ work: @escaping @Sendable () async -> VarlinkReply) {
+        call += 1
+        let number = call
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        @Sendable func deliver(_ reply: VarlinkReply) {
+            let (handler, context) = bound.value
+            guard handler.call == number, handler.limit != nil else { return }
+            handler.work?.cancel()
+            handler.limit?.cancel()
+            (handler.work, handler.limit) = (nil, nil)
+            handler.reply(reply, context)
+            handler.serveNext(context)
+        }
+        limit = context.eventLoop.scheduleTask(in: TimeAmount(state.configuration.timeLimit)) { deliver(.timedOut) }
+        let loop = context.eventLoop
+        self.work = Task.detached {
+            let reply = await work()
+            loop.execute { deliver(reply) }
+        }
+    }
+
+    private func reply(_ reply: VarlinkReply, _ context: ChannelHandlerContext) {
+        state.count(reply)
+        messages.replied()
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: reply.bytes)), promise: nil)
+    }
+}
+
+@available(*, unavailable)
+extension VarlinkHandler: Sendable {}
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if CommandLine
+internal import ArgumentParser
+#if NIO && YAML
+internal import Foundation
+internal import HTTPDNS
+internal import HTTPDNSConfiguration
+internal import HTTPDNSControl
+internal import HTTPDNSCore
+internal import HTTPDNSNIO
+internal import HTTPDNSPrimitives
+#endif
+
+/// `agent`: one resolver for the programs of a machine.
+struct AgentCommand: Subcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent",
+        abstract: "Serve names to the programs of this machine.",
+        usage: "resolve-test agent [<options>]",
+        discussion: """
+            Opens the listeners in the section agent of the configuration file: the socket that libnss-resolve asks, and a \
+            proxy on 127.0.0.1. Decides only about names with a mapping or a route to providers; all others go on to DNS, and \
+            so does every name while the kill switch is off. Reads the file again when it changes. Asks its own socket each \
+            second, and ends when there is no reply. SIGTERM and Ctrl-C end it. Needs the package traits NIO and YAML.
+            """
+    )
+
+    @Option(
+        "--config",
+        "FILE",
+        "Configuration file; without it the one that HTTPDNS_CONFIG names.",
+        completion: .file()
+    )
+    var configurationFile: String?
+    /// Whether a parent process or systemd asks whether it still works.
+    @Flag(name: .customLong("watched"), help: .hidden) var isWatched = false
+    @OptionGroup var output: OutputOptions
+
+    #if NIO && YAML
+    func perform(on console: Console) async throws -> Int32 {
+        guard let file = configurationFile ?? console.environment["HTTPDNS_CONFIG"].flatMap({ $0.isEmpty ? nil : $0 })
+        else { throw CommandFailure.usage("no configuration file is given", hint: "give --config FILE") }
+        let settings = try HTTPDNSConfigurationFile.agent(file)
+        guard settings.varlink != nil || settings.proxy != nil else {
+            throw CommandFailure.usage(
+                "\(file) opens no listener: it has neither agent.varlink nor agent.proxy",
+                hint: "such as agent: { varlink: /run/systemd/resolve/io.systemd.Resolve }"
+            )
+        }
+        let notification = ServiceNotification(console.environment)
+        if let socket = settings.varlink, !isWatched, notification == nil {
+            return try await watch(file, socket, console)
+        }
+        try await serve(file, settings, notification, console)
+        return ExitStatus.done
+    }
+
+    // MARK: the agent
+
+    private func serve(
+        _ file: String,
+        _ settings: AgentSettings,
+        _ notification: ServiceNotification?,
+        _ console: Console
+    ) async throws {
+        let configuration = try HTTPDNSConfigurationFile.read(file)
+        for route in configuration.resolver.routes {
+            if case .providers(_, fallback: .system) = route.action {
+                throw CommandFailure.usage(
+                    "\(file): the route \(route.pattern) has fallback: system, which an agent cannot serve",
+                    hint: "the system resolver would ask the agent: remove the fallback, or the route"
+                )
+            }
+        }
+        let client = try await HTTPDNSClient(configuration: configuration)
+        let report = AgentReport(output: output, console: console)
+        let listeners = AgentListeners()
+        do {
+            try await listeners.open(settings, client, report)
+            report.tell("ready", "")
+            notification?.send("READY=1")
+            if let socket = settings.varlink, let notification {
+                let isHung = await withTaskCancellationHandler {
+                    await AgentWatchdog.watch(socket, while: { !listeners.isEnding }) { notification.send("WATCHDOG=1") }
+                } onCancel: {
+                    listeners.beginEnding()
+                }
+                if isHung { throw AgentCommand.hung(socket) }
+            } else {
+                while true { try await Task.sleep(for: .seconds(3600)) }
+            }
+        } catch {
+            await listeners.close()
+            try? await client.shutdown()
+            guard error is CancellationError else { throw error }
+            return
+        }
+        await listeners.close()
+        try await client.shutdown()
+    }
+
+    // MARK: its parent
+
+    /// Runs the agent as a child, and kills it when it does not reply.
+    private func watch(_ file: String, _ socket: String, _ console: Console) async throws -> Int32 {
+        let arguments = ["/proc/self/exe", "agent", "--watched", "--config", file] + (output.isJSON ? ["--json"] : [])
+        let child = try await ChildProcess.start(arguments, environment: console.environment)
+        return try await withTaskCancellationHandler {
+            async let isHung = AgentCommand.kill(child, ifHungOn: socket)
+            let end = await child.end()
+            if await isHung { throw AgentCommand.hung(socket) }
+            switch end {
+            case .exited(let status): return status
+            case .signal(let number):
+                throw CommandFailure.failed(code: "agent-ended", "signal \(number) ended the agent")
+            }
+        } onCancel: {
+            child.send(SIGTERM)
+        }
+    }
+
+    private static func kill(_ child: ChildProcess, ifHungOn socket: String) async -> Bool {
+        // It opens its socket first.
+        while !child.hasEnded, !AgentWatchdog.isAlive(socket) { try? await Task.sleep(for: .milliseconds(100)) }
+        let isHung = await AgentWatchdog.watch(socket, while: { !child.hasEnded })
+        if isHung { child.send(SIGKILL) }
+        return isHung
+    }
+
+    private static func hung(_ socket: String) -> CommandFailure {
+        .failed(
+            code: "agent-hung",
+            "the agent did not reply on \(socket) within a second, and was ended",
+            hint: "its names go to DNS until it is started again"
+        )
+    }
+    #else
+    func perform(on console: Console) async throws -> Int32 {
+        throw CommandFailure(
+            kind: .usage,
+            code: "trait",
+            message: "this resolve-test was built without the traits NIO and YAML, which agent needs",
+            hint: "build it with: swift build --traits default,CommandLine,NIO"
+        )
+    }
+    #endif
+}
+
+#if NIO && YAML
+/// The open listeners of an agent.
+private final class AgentListeners: Sendable {
+    private struct State: Sendable {
+        var varlink: VarlinkListener?
+        var proxy: HTTPDNSProxy?
+        var control: HTTPDNSControlSocket?
+        var isEnding = false
+    }
+
+    private let state = Lock(State())
+
+    var isEnding: Bool { state.withLock { $0.isEnding } }
+
+    func beginEnding() { state.withLock { $0.isEnding = true } }
+
+    func open(_ settings: AgentSettings, _ client: HTTPDNSClient, _ report: AgentReport) async throws {
+        if let path = settings.control {
+            let control = try HTTPDNSControlSocket(client: client, path: path)
+            state.withLock { $0.control = control }
+            report.tell("listening", "control \(path)", ["listener": .text("control"), "path": .text(path)])
+        }
+        if let settings = settings.proxy, let password = settings.password {
+            let listener = try HTTPDNSProxy.Listener(
+                port: UInt16(settings.port),
+                password: try await password.current()
+            )
+            var configuration = HTTPDNSProxy.Configuration()
+            configuration.drainDeadline = settings.drainDeadline
+            configuration.guardedBesides = settings.allowed
+            let proxy = try await HTTPDNSProxy(client, on: listener, configuration: configuration)
+            state.withLock { $0.proxy = proxy }
+            let place = "\(listener.host):\(listener.port)"
+            report.tell("listening", "proxy \(place)", ["listener": .text("proxy"), "address": .text(place)])
+        }
+        if let path = settings.varlink {
+            var configuration = VarlinkListener.Configuration(path: path)
+            configuration.timeLimit = settings.timeLimit
+            do {
+                let varlink = try await VarlinkListener(client.resolver, configuration)
+                state.withLock { $0.varlink = varlink }
+            } catch let error as SocketFileError {
+                throw CommandFailure(kind: .usage, code: error.code.rawValue, message: error.message, hint: error.hint)
+            }
+            report.tell("listening", "varlink \(path)", ["listener": .text("varlink"), "path": .text(path)])
+        }
+    }
+
+    func close() async {
+        let open = state.withLock { state in
+            defer { (state.varlink, state.proxy, state.control) = (nil, nil, nil) }
+            return state
+        }
+        // First of all, so that names go on to DNS.
+        await open.varlink?.shutdown()
+        await open.proxy?.shutdown()
+        await open.control?.shutdown()
+    }
+}
+
+/// The output of `agent`: a line, or with `--json` an object, for each event.
+private struct AgentReport: Sendable {
+    var output: OutputOptions
+    var console: Console
+
+    func tell(_ event: String, _ text: String, _ members: [String: JSONValue] = [:]) {
+        let object = JSONValue.object(members.merging(["event": .text(event)]) { $1 })
+        let line = output.isJSON ? object.oneLine : PrintableText.line(text.isEmpty ? event : "\(event)  \(text)")
+        try? console.standardOutput.write(line + "\n")
+    }
+}
+#endif
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if CommandLine
+internal import ArgumentParser
+#if NIO && YAML
+internal import Foundation
+internal import HTTPDNS
+internal import HTTPDNSConfiguration
+internal import HTTPDNSCore
+internal import HTTPDNSNIO
+internal import HTTPDNSPrimitives
+#endif
+
+/// `run -- COMMAND`: a command whose names are resolved here.
+struct RunCommand: Subcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Run a command whose names are resolved here: --resolve for every program.",
+        usage: "resolve-test run [<options>] -- <COMMAND> [<arguments> ...]",
+        discussion: """
+            The command gets a mount namespace of its own, in which names with a mapping or a route to providers are answered \
+            by this program; all others go on to DNS. Needs no root, and changes nothing on the machine. Programs that link \
+            glibc follow it through libnss-resolve, where that is installed; all others, static ones too, follow mappings to \
+            plain addresses through a hosts file of their own. Where the machine refuses a namespace, or libnss-resolve is \
+            missing, the variables for proxies lead curl, git, wget, Go and Python's urllib here; Java, Node and clients \
+            without proxy support do not follow them. It is no sandbox. Ends as the command ends. Needs the package traits \
+            NIO and YAML.
+            """
+    )
+
+    @OptionGroup var common: CommonOptions
+    @Flag("--require-namespace", "Fail when the machine refuses a namespace, and do not use variables instead.")
+    var requiresNamespace = false
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("The command and its arguments, after --.", valueName: "COMMAND")
+    )
+    var command: [String] = []
+
+    #if NIO && YAML
+    func perform(on console: Console) async throws -> Int32 {
+        guard !command.isEmpty else {
+            throw CommandFailure.usage(
+                "no command is given",
+                hint: "such as: resolve-test run --map img.test=127.0.0.1 -- curl http://img.test/"
+            )
+        }
+        let settings = try ClientSettings(common, environment: console.environment)
+        return try await settings.withClient { client in
+            let folder = try PrivateFolder()
+            defer { folder.remove() }
+            return try await run(client, settings, folder.path, console)
+        }
+    }
+
+    private func run(
+        _ client: HTTPDNSClient,
+        _ settings: ClientSettings,
+        _ folder: String,
+        _ console: Console
+    ) async throws -> Int32 {
+        var configuration = VarlinkListener.Configuration(path: PrivateNamespace.File.socket.path(in: folder))
+        // As long as libnss-resolve itself would wait for DNS: its caller has no other source for these names.
+        configuration.timeLimit = .seconds(10)
+        let varlink = try await VarlinkListener(client.resolver, configuration)
+        let proxy = try await HTTPDNSProxy(client)
+        let hosts = try PrivateHosts(client.resolver, path: PrivateNamespace.File.hosts.path(in: folder))
+        try SwitchConfiguration.write(to: PrivateNamespace.File.switchConfiguration.path(in: folder))
+        let following = Task { await hosts.follow() }
+        defer { following.cancel() }
+
+        var environment = console.environment
+        let hasLibrary = SwitchConfiguration.hasLibrary(console.environment)
+        if !hasLibrary, !hosts.hasAll {
+            say(
+                "libnss-resolve is not installed: names other than those of plain mappings are known to programs "
+                    + "that follow the variables for proxies, such as curl and git",
+                console
+            )
+            environment.merge(proxy.listener.environment) { $1 }
+        }
+        let signals = ForwardedSignals()
+        let arguments = ["/proc/self/exe", PrivateNamespace.word, folder] + command
+        var end = try await signals.forwarded(to: ChildProcess.start(arguments, environment: environment))
+        if let refusal = try? String(contentsOfFile: PrivateNamespace.File.refusal.path(in: folder), encoding: .utf8) {
+            guard !requiresNamespace else {
+                throw CommandFailure.failed(code: "no-namespace", "the machine refuses a namespace: \(refusal)")
+            }
+            say(
+                "the machine refuses a namespace (\(refusal)); the command gets the variables for proxies, which curl, git, "
+                    + "wget, Go and Python's urllib follow, and Java, Node and psql do not",
+                console
+            )
+            environment.merge(proxy.listener.environment) { $1 }
+            guard let program = SwitchConfiguration.program(command[0], environment) else {
+                return CommandStart.refused(command[0], ENOENT)
+            }
+            do throws(SystemErrorNumber) {
+                end = await signals.forwarded(
+                    to: try await ChildProcess.start([program] + command.dropFirst(), environment: environment)
+                )
+            } catch {
+                return CommandStart.refused(command[0], error.number)
+            }
+        }
+        await varlink.shutdown()
+        await proxy.shutdown()
+        switch end {
+        case .exited(let status): return status
+        case .signal(let number):
+            // The folder would stay.
+            try? FileManager.default.removeItem(atPath: folder)
+            ForwardedSignals.end(by: number)
+        }
+    }
+
+    private func say(_ note: String, _ console: Console) { console.note([note], unless: false) }
+    #else
+    func perform(on console: Console) async throws -> Int32 {
+        throw CommandFailure(
+            kind: .usage,
+            code: "trait",
+            message: "this resolve-test was built without the traits NIO and YAML, which run needs",
+            hint: "build it with: swift build --traits default,CommandLine,NIO"
+        )
+    }
+    #endif
+}
+#endif

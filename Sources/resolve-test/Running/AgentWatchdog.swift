@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if CommandLine && NIO && YAML
+internal import Foundation
+internal import HTTPDNSPrimitives
+
+/// The question to an agent whether it still works, through its own socket.
+///
+/// libnss-resolve waits 120 s for an agent that is stopped or hangs, and a moment for one that is gone: a process that does not
+/// reply is better killed.
+enum AgentWatchdog {
+    /// The time between two questions, and the limit of each.
+    static let interval = Duration.seconds(1)
+
+    /// Returns whether an agent replies. Blocks for the limit at most.
+    static func isAlive(_ path: String) -> Bool {
+        guard let address = UnixSocketAddress(path: path),
+            let descriptor = try? UnixSocketAddress.newSocket(isBlocking: true)
+        else { return false }
+        defer { close(descriptor) }
+        var limit = timeval(tv_sec: 1, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        guard (try? address.connect(descriptor)) != nil else { return false }
+        let question = Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0]
+        guard send(descriptor, question, question.count, Int32(MSG_NOSIGNAL)) == question.count else { return false }
+        var reply: UInt8 = 0
+        return recv(descriptor, &reply, 1, 0) == 1
+    }
+
+    /// Asks at the interval, on a thread of its own, until the agent does not reply or `continues` returns false.
+    /// - Parameter onReply: Called after each reply, on that thread.
+    /// - Returns: Whether the agent did not reply.
+    static func watch(
+        _ path: String,
+        while continues: @escaping @Sendable () -> Bool,
+        onReply: @escaping @Sendable () -> Void = {}
+    ) async -> Bool {
+        let result = OneShot<Bool>()
+        let hasThread = DetachedThread.start {
+            while continues() {
+                guard isAlive(path) else { return _ = result.deliver(continues()) }
+                onReply()
+                usleep(UInt32(interval.wholeNanoseconds / 1_000))
+            }
+            result.deliver(false)
+        }
+        return hasThread ? await result.value() : false
+    }
+}
+
+/// The messages to systemd about the state of this process (sd_notify(3)).
+struct ServiceNotification: Sendable {
+    private let path: String
+
+    /// - Returns: Nil unless systemd started this process and expects signs of life (`Type=notify`, `WatchdogSec=`).
+    init?(_ environment: [String: String]) {
+        guard let path = environment["NOTIFY_SOCKET"], environment["WATCHDOG_USEC"] != nil, path.hasPrefix("/") else {
+            return nil
+        }
+        self.path = path
+    }
+
+    func send(_ state: String) {
+        guard let address = UnixSocketAddress(path: path) else { return }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard (try? address.connect(descriptor)) != nil else { return }
+        let octets = Array(state.utf8)
+        _ = Glibc.send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL))
+    }
+}
+#endif

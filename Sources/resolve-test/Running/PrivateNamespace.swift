@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if CommandLine && NIO && YAML
+internal import CHTTPDNSProcess
+internal import Foundation
+
+/// The steps between the start of this program by `run` and the start of the command: a mount namespace of its own, in which the
+/// library that looks names up finds the files of a folder. The machine's files stay as they are, and so do other processes.
+///
+/// It runs on the only thread, before anything else of the program: the kernel gives a user namespace to a process with one thread
+/// alone (unshare(2)).
+struct PrivateNamespace {
+    /// The first argument of a program that is to enter one; the folder and the command follow.
+    static let word = "--enter-namespace"
+
+    /// The files of the folder.
+    enum File: String {
+        /// The socket for libnss-resolve.
+        case socket
+        case hosts
+        case switchConfiguration = "nsswitch.conf"
+        /// The step that the machine refused, on a line.
+        case refusal
+
+        func path(in folder: String) -> String { "\(folder)/\(rawValue)" }
+    }
+
+    /// A step that the machine refused.
+    struct Refusal: Error {
+        var step: String
+        var error: Int32
+    }
+
+    private let folder: String
+
+    /// Enters a namespace and becomes the command, if the arguments of the program say so.
+    static func enterIfAsked() {
+        guard CommandLine.argc > 3, let word = CommandLine.unsafeArgv[1], String(cString: word) == Self.word,
+            let folder = CommandLine.unsafeArgv[2], let program = CommandLine.unsafeArgv[3]
+        else { return }
+        let namespace = PrivateNamespace(folder: String(cString: folder))
+        do throws(Refusal) {
+            try namespace.enter()
+        } catch {
+            let reason = String(cString: strerror(error.error))
+            let text = Array("\(error.step): \(reason)".utf8)
+            let file = open(File.refusal.path(in: namespace.folder), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            _ = Glibc.write(file, text, text.count)
+            exit(ExitStatus.failed)
+        }
+        execvp(program, CommandLine.unsafeArgv + 3)
+        exit(CommandStart.refused(String(cString: program), errno))
+    }
+
+    private func enter() throws(Refusal) {
+        try unshare()
+        // What the command mounts stays in its namespace, and what the machine mounts appears in it.
+        try mount(nil, "/", flags: chttpdns_recursive | chttpdns_slave, "mark the mounts of the namespace as its own")
+        let socket = open(File.socket.path(in: folder), chttpdns_path_only | O_CLOEXEC)
+        guard socket >= 0 else { throw Refusal(step: "open the socket of the agent", error: errno) }
+        try placeSocket("/proc/self/fd/\(socket)")
+        close(socket)
+        for (file, place) in [(File.switchConfiguration, "/etc/nsswitch.conf"), (.hosts, "/etc/hosts")] {
+            try bind(file.path(in: folder), over: place)
+        }
+        // nscd answers from outside of the namespace.
+        for place in ["/run/nscd", "/var/run/nscd"] where isFolder(place) {
+            try mount("none", place, type: "tmpfs", "hide nscd")
+            break
+        }
+        // After the change of credentials, which would clear it.
+        _ = chttpdns_set_parent_death_signal(SIGTERM)
+    }
+
+    private func unshare() throws(Refusal) {
+        // With the right to mount, a namespace of mounts alone: programs that change their user go on to work.
+        if chttpdns_unshare(chttpdns_new_mounts) == 0 { return }
+        guard errno == EPERM else { throw Refusal(step: "make a mount namespace", error: errno) }
+        let (user, group) = (geteuid(), getegid())
+        guard chttpdns_unshare(chttpdns_new_mounts | chttpdns_new_user) == 0 else {
+            throw Refusal(step: "make a user namespace", error: errno)
+        }
+        // Each to itself and not to root: the command keeps its user, and has no capability to undo the mounts.
+        try write("deny", to: "/proc/self/setgroups")
+        try write("\(user) \(user) 1", to: "/proc/self/uid_map")
+        try write("\(group) \(group) 1", to: "/proc/self/gid_map")
+    }
+
+    /// Puts the socket where libnss-resolve looks for it. Nothing else disappears: without a socket there, a file system in memory
+    /// covers the closest folder, with all of its entries bound back.
+    private func placeSocket(_ source: String) throws(Refusal) {
+        let folders = ["/run", "/run/systemd", "/run/systemd/resolve"]
+        let place = "/run/systemd/resolve/io.systemd.Resolve"
+        if access(place, F_OK) != 0, let cover = folders.last(where: isFolder) {
+            let before = open(cover, chttpdns_path_only | O_DIRECTORY | O_CLOEXEC)
+            guard before >= 0 else { throw Refusal(step: "open \(cover)", error: errno) }
+            defer { close(before) }
+            let entries = (try? FileManager.default.contentsOfDirectory(atPath: cover)) ?? []
+            let mode = try? FileManager.default.attributesOfItem(atPath: cover)[.posixPermissions] as? NSNumber
+            try mount("none", cover, type: "tmpfs", "mount a file system on \(cover)")
+            chmod(cover, mode?.uint32Value ?? 0o755)
+            for entry in entries { try bindBack(entry, of: "/proc/self/fd/\(before)", in: cover) }
+            for folder in folders where !isFolder(folder) { mkdir(folder, 0o755) }
+            close(open(place, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666))
+        }
+        try mount(source, place, flags: chttpdns_bind, "bind the socket of the agent")
+    }
+
+    private func bindBack(_ entry: String, of source: String, in folder: String) throws(Refusal) {
+        let (old, new) = ("\(source)/\(entry)", "\(folder)/\(entry)")
+        switch try? FileManager.default.attributesOfItem(atPath: old)[.type] as? FileAttributeType {
+        case nil: return
+        case .typeSymbolicLink?:
+            guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: old) else { return }
+            symlink(target, new)
+            return
+        case .typeDirectory?: mkdir(new, 0o755)
+        default: close(open(new, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600))
+        }
+        try mount(old, new, flags: chttpdns_bind | chttpdns_recursive, "bind \(new)")
+    }
+
+    /// Binds a file over another one, or over the one that it links to.
+    private func bind(_ source: String, over place: String) throws(Refusal) {
+        guard let resolved = realpath(place, nil) else { return }
+        defer { free(resolved) }
+        try mount(source, String(cString: resolved), flags: chttpdns_bind, "bind \(place)")
+    }
+
+    private func mount(
+        _ source: String?,
+        _ target: String,
+        type: String? = nil,
+        flags: UInt = 0,
+        _ step: String
+    ) throws(Refusal) {
+        guard chttpdns_mount(source, target, type, flags) == 0 else { throw Refusal(step: step, error: errno) }
+    }
+
+    private func write(_ text: String, to path: String) throws(Refusal) {
+        let file = open(path, O_WRONLY | O_CLOEXEC)
+        let count = text.utf8.count
+        let isWritten = file >= 0 && Glibc.write(file, text, count) == count
+        let error = errno
+        if file >= 0 { close(file) }
+        if !isWritten { throw Refusal(step: "write \(path)", error: error) }
+    }
+
+    private func isFolder(_ path: String) -> Bool {
+        var isFolder = ObjCBool(false)
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+}
+
+/// A command that could not be started.
+enum CommandStart {
+    /// Reports it.
+    /// - Returns: The exit status, as shells have it.
+    static func refused(_ program: String, _ error: Int32) -> Int32 {
+        let reason = String(cString: strerror(error))
+        StandardStream(descriptor: STDERR_FILENO).say("resolve-test: \(PrintableText.line(program)): \(reason)\n")
+        return error == ENOENT ? 127 : 126
+    }
+}
+#endif
