@@ -28,7 +28,7 @@ struct Demo {
     {
         let steps: [any DemoStep] = [
             UnknownName(), UsualTrick(), PinnedFetch(), MoveUnderLoad(), SilentAddress(), StoppedProvider(),
-            LyingProvider(), KillSwitchTurned(),
+            LyingProvider(), KillSwitchTurned(), CommandRun(),
         ]
         var held = 0
         var total = DemoOutcome(held: true)

@@ -166,8 +166,12 @@ private final class AgentListeners: Sendable {
 
     func open(_ settings: AgentSettings, _ client: HTTPDNSClient, _ report: AgentReport) async throws {
         if let path = settings.control {
-            let control = try HTTPDNSControlSocket(client: client, path: path)
-            state.withLock { $0.control = control }
+            do throws(HTTPDNSControlSocketError) {
+                let control = try HTTPDNSControlSocket(client: client, path: path)
+                state.withLock { $0.control = control }
+            } catch {
+                throw CommandFailure(kind: .usage, code: "\(error.code)", message: error.message, hint: error.hint)
+            }
             report.tell("listening", "control \(path)", ["listener": .text("control"), "path": .text(path)])
         }
         if let settings = settings.proxy, let password = settings.password {

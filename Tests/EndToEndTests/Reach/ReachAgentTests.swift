@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if NIO && CommandLine
+import Foundation
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSNIO
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@Suite("The agent for the programs of a machine", .enabled(if: BindMount.isPossible, "only root may mount"))
+struct ReachAgentTests {
+    /// Runs a script beside an agent whose files are in `$F`. `$R` is resolve-test, and `in_namespace COMMAND` runs a command whose
+    /// libnss-resolve asks the agent.
+    private func withAgent(
+        _ file: String,
+        environment: [String: String] = [:],
+        _ script: String
+    ) async throws -> CommandResult {
+        let folder = try TemporaryFolder()
+        try Data("version: 1\n\(file.replacingOccurrences(of: "$F", with: folder.path))".utf8)
+            .write(to: URL(fileURLWithPath: folder.path + "/httpdns.yaml"))
+        let around = """
+            F=$0; R=$1
+            in_namespace() { "$R" --enter-namespace "$F" "$@"; }
+            grep -v localhost /etc/hosts > "$F/hosts"
+            echo 'hosts: files resolve [!UNAVAIL=return] dns' > "$F/nsswitch.conf"
+            "$R" agent --config "$F/httpdns.yaml" > "$F/output" 2> "$F/errors" &
+            AGENT=$!
+            while ! grep -q ready "$F/output"; do
+                kill -0 $AGENT || { cat "$F/errors"; exit 99; }
+                sleep 0.02
+            done
+            \(script)
+            kill $AGENT 2>/dev/null; wait $AGENT
+            cat "$F/errors" >&2
+            """
+        var command = Command("sh", ["-c", around, folder.path, try BuiltProduct.path("resolve-test")])
+        command.environment = NameServiceLibrary.environment.merging(environment) { $1 }
+        return try await command.run()
+    }
+
+    private static let mappings = """
+        mappings:
+          one.test: [127.0.0.4]
+          ported.test: ["127.0.0.5:8443"]
+        agent:
+          varlink: $F/socket
+          control: $F/control
+
+        """
+
+    @Test("Mapped names are answered, and the kill switch and unknown names go to DNS", .enabled(if: NameServiceLibrary.isUsable))
+    func switchedOff() async throws {
+        let result = try await withAgent(
+            Self.mappings,
+            """
+            look() { in_namespace getent ahosts $1 | sed -n 's/ .*//;1p' | grep . || echo none; }
+            look one.test; look ported.test; look gone.invalid
+            "$R" switch off --socket "$F/control" > "$F/switch"; look one.test
+            "$R" switch on --socket "$F/control" > "$F/switch"; look one.test
+            """
+        )
+        #expect(result.output == "127.0.0.4\nnone\nnone\nnone\n127.0.0.4\n", "\(result)")
+        #expect(result.error == "")
+    }
+
+    /// The DNS of a network of its own, which has one address for every name, and the times of lookups in it.
+    private static let measuring = #"""
+        import os, signal, socket, subprocess, sys, threading, time
+        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        server.bind(("127.0.0.53", 53))
+        def serve():
+            while True:
+                d, a = server.recvfrom(4096)
+                i = 12
+                while d[i]: i += d[i] + 1
+                r = b"\xc0\x0c\0\1\0\1\0\0\0\x1e\0\4\x7f\0\0\x0a" if d[i + 2] == 1 else b""
+                server.sendto(d[:2] + b"\x81\x80\0\1" + (b"\0\1" if r else b"\0\0") + b"\0\0\0\0" + d[12:i + 5] + r, a)
+        threading.Thread(target=serve, daemon=True).start()
+        worker, number = int(sys.argv[1]), int(sys.argv[2])
+        longest = failed = 0; seen = []
+        begin = time.monotonic(); sent = 0
+        while time.monotonic() < begin + 6:
+            if sent == 500: os.kill(worker, number)
+            sent += 1
+            at = time.monotonic()
+            try:
+                address = socket.getaddrinfo(["other.test", "one.test"][sent % 2], 80, 2, 1)[0][4][0]
+                if sent % 2 and address not in seen: seen.append(address)
+            except OSError: failed += 1
+            longest = max(longest, time.monotonic() - at)
+            time.sleep(max(0, begin + sent / 500 - time.monotonic()))
+        print(failed, longest, sent, *seen)
+        """#
+
+    @Test(
+        "A killed agent costs milliseconds, a stopped one seconds, and names go to DNS after it",
+        .enabled(if: NameServiceLibrary.isUsable && Command.find("/usr/bin/python3") != nil),
+        .timeLimit(.minutes(1)),
+        arguments: [(SIGKILL, 0.1), (SIGSTOP, 4)] as [(Int32, Double)]
+    )
+    func outage(_ number: Int32, _ longest: Double) async throws {
+        let folder = try TemporaryFolder()
+        try Data(Self.measuring.utf8).write(to: URL(fileURLWithPath: folder.path + "/measure.py"))
+        let result = try await withAgent(
+            Self.mappings,
+            """
+            printf 'nameserver 127.0.0.53\\noptions timeout:1 attempts:1\\n' > "$F/resolv.conf"
+            in_namespace unshare -mn sh -c 'ip link set lo up; mount --bind "$0/resolv.conf" /etc/resolv.conf
+                exec /usr/bin/python3 \(folder.path)/measure.py $1 \(number)' "$F" "$(pgrep -P $AGENT)"
+            wait $AGENT; echo $?
+            """
+        )
+        let words = result.output.split { $0 == " " || $0 == "\n" }
+        try #require(words.count == 6, "\(result)")
+        #expect(words[0] == "0" && words[3...] == ["127.0.0.4", "127.0.0.10", "1"], "\(result)")
+        #expect(try #require(Double(words[1])) < longest && Int(words[2])! > 1_000, "\(result)")
+        let reason = number == SIGKILL ? "signal 9 ended the agent" : "did not reply"
+        #expect(result.error.contains(reason), "\(result.error)")
+    }
+
+    @Test(
+        "An agent that cannot serve does not start, and says why",
+        arguments: [
+            ("mappings: { a.test: [127.0.0.1] }\n", "opens no listener"),
+            (
+                "routes: { a.test: { providers: [p], fallback: system } }\n"
+                    + "providers: { p: { kind: doh, url: \"https://127.0.0.1:1/dns-query\" } }\nagent: { varlink: $F/socket }\n",
+                "the route a.test has fallback: system, which an agent cannot serve"
+            ),
+            ("agent: { varlink: $F/httpdns.yaml }\n", "exists and is not a socket"),
+            ("agent: { proxy: { port: 1080 } }\n", "agent.proxy"),
+            ("agent: { proxy: { port: 0, password: { env: P } } }\n", "agent.proxy.port"),
+            ("agent: { varlink: $F/socket, dns: 1 }\n", "agent"),
+        ] as [(String, String)]
+    )
+    func refuses(_ file: String, _ message: String) async throws {
+        let result = try await withAgent(file, "exit 0")
+        #expect(result.status == 99 && result.output.contains(message), "\(result)")
+    }
+
+    @Test("A socket that a process serves is left to it, and the error names the process")
+    func inUse() async throws {
+        let result = try await withAgent(
+            Self.mappings,
+            #""$R" agent --config "$F/httpdns.yaml"; echo $?; kill -0 $AGENT && pgrep -P $AGENT"#
+        )
+        let lines = result.output.split(separator: "\n")
+        try #require(lines.count == 2, "\(result)")
+        #expect(lines[0] == "2" && result.error.contains("process \(lines[1]) listens on"), "\(result)")
+    }
+
+    @Test(
+        "The agent's proxy reaches routes, mappings and what is allowed, and nothing else here",
+        .enabled(if: ServerRig.isAvailable([.nginx])),
+        arguments: ["http", "socks5h"]
+    )
+    func guarded(_ kind: String) async throws {
+        let rig = try await ServerRig.shared()
+        let port = try LoopbackSocket(backlog: 1)
+        close(port.descriptor)
+        let file = """
+            mappings: { one.test: [127.0.0.4] }
+            agent: { proxy: { port: \(port.port), password: { env: P }, allow: [127.0.0.3] } }
+
+            """
+        let script = """
+            get() { curl -s --noproxy '' --max-time 20 -x "\(kind)://httpdns:$2@127.0.0.1:\(port.port)" -o "$F/body" \
+                    -w '%{http_code} ' "$1"; echo $?; }
+            get https://one.test:\(rig.tlsPort)/health secret
+            get https://127.0.0.3:\(rig.tlsPort)/health secret
+            get https://127.0.0.2:\(rig.tlsPort)/health secret
+            get https://localhost:\(rig.tlsPort)/health secret
+            get https://one.test:\(rig.tlsPort)/health wrong
+            """
+        let environment = ["P": "secret", "CURL_CA_BUNDLE": rig.certificateAuthorityFile]
+        let result = try await withAgent(file, environment: environment, script)
+        // The certificate, which is that of names, is seen through the tunnel.
+        let (reached, refused) = ("000 60", kind == "http" ? "000 56" : "000 97")
+        let lines = result.output.split(separator: "\n")
+        #expect(
+            lines.map(String.init) == ["200 0", reached, refused, refused, refused],
+            "\(result)"
+        )
+    }
+
+    @Test("The agent's own process is never answered: its lookups would ask themselves")
+    func ownLookups() async throws {
+        let folder = try TemporaryFolder()
+        var configuration = HTTPDNSResolver.Configuration()
+        configuration.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.4"])]
+        let resolver = try HTTPDNSResolver(configuration)
+        let path = folder.path + "/socket"
+        let listener = try await VarlinkListener(resolver, .init(path: path))
+        let descriptor = try UnixSocketAddress.newSocket(isBlocking: true)
+        defer { close(descriptor) }
+        try #require(UnixSocketAddress(path: path)).connect(descriptor)
+        let call = #"{"method":"io.systemd.Resolve.ResolveHostname","parameters":{"name":"one.test"}}"#
+        _ = write(descriptor, call, call.utf8.count + 1)
+        var reply = [UInt8](repeating: 0, count: 4_096)
+        let count = read(descriptor, &reply, reply.count)
+        #expect(String(decoding: reply[..<max(0, count)], as: UTF8.self).contains("MethodNotImplemented"))
+        #expect(listener.counters.notOurs == 1 && listener.counters.addresses == 0)
+        await listener.shutdown()
+        #expect(access(path, F_OK) != 0)
+    }
+
+    /// Answers each name `nNUMBER.wild.test` with as many addresses as its number says, or fails.
+    private struct Generated: HTTPDNSProvider {
+        let name = "generated"
+        let answerScope = HTTPDNSAddressPolicy.Scope.loopback
+
+        func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+            let digits = query.host.description.prefix { $0 != "." }.dropFirst()
+            let number = (Int(digits) ?? 0) &* 2_654_435_761 >> 7
+            if number % 997 == 0 { throw HTTPDNSProviderError(code: .unreachable, message: "no answer") }
+            var addresses: [HTTPDNSAddress]? = number % 11 == 0 ? nil : []
+            for index in 0..<(number % 23) { addresses?.append(HTTPDNSAddress(v4: 127, 0, 1, UInt8(index))) }
+            for index in 0..<(number / 23 % 23) {
+                addresses?.append(HTTPDNSAddress(family: .v6, high: 0xfd00 << 48, low: UInt64(index)))
+            }
+            return HTTPDNSProviderAnswer(addresses, timeToLive: .seconds(300), to: query)
+        }
+    }
+
+    @Test(
+        "libnss-resolve survives thousands of generated replies of every kind",
+        .enabled(if: NameServiceLibrary.isUsable && Command.find("/usr/bin/python3") != nil),
+        .timeLimit(.minutes(3))
+    )
+    func generated() async throws {
+        let folder = try TemporaryFolder()
+        for file in ["hosts", "nsswitch.conf"] {
+            let text = file == "hosts" ? "" : "hosts: files resolve [!UNAVAIL=return]\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder.path)/\(file)"))
+        }
+        var configuration = HTTPDNSResolver.Configuration()
+        configuration.providers = [Generated()]
+        configuration.routes = [HTTPDNSRoute(try .init("*.wild.test"), .providers(["generated"], fallback: .off))]
+        configuration.families = .both
+        let resolver = try HTTPDNSResolver(configuration)
+        let listener = try await VarlinkListener(resolver, .init(path: folder.path + "/socket"))
+        let lookups = ServerRig.hasTime ? 25_000 : 5_000
+        let script = """
+            import socket, sys
+            first, counts = int(sys.argv[1]), {}
+            for i in range(first, first + \(lookups)):
+                try: kind = min(len(socket.getaddrinfo(f'n{i % 20000}.wild.test', 80, (0, 2, 10)[i % 3], 1)), 1)
+                except socket.gaierror as e: kind = e.errno
+                counts[kind] = counts.get(kind, 0) + 1
+            print(sum(counts.values()), sorted(counts))
+            """
+        let program = try BuiltProduct.path("resolve-test")
+        try await withThrowingTaskGroup(of: CommandResult.self) { group in
+            for part in 0..<4 {
+                var command = Command(
+                    program,
+                    ["--enter-namespace", folder.path, "/usr/bin/python3", "-c", script, "\(part * lookups)"]
+                )
+                command.environment = NameServiceLibrary.environment
+                group.addTask { [command] in try await command.run() }
+            }
+            // EAI_AGAIN (-3) and EAI_NONAME (-2).
+            for try await result in group {
+                #expect(result.status == 0 && result.output == "\(lookups) [-3, -2, 1]\n", "\(result)")
+            }
+        }
+        let counters = listener.counters
+        let replies = counters.addresses + counters.noSuchName + counters.noAddress + counters.failed
+        #expect(replies >= 4 * lookups && counters.refused == 0, "\(counters)")
+        await listener.shutdown()
+        await resolver.shutdown()
+    }
+}
+#endif

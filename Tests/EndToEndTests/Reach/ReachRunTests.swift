@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if NIO && CommandLine
+import Foundation
+import HTTPDNS
+import ServerRig
+import Testing
+
+@Suite(
+    "Commands whose names are resolved here",
+    .enabled(if: BindMount.isPossible, "only root may mount"),
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
+)
+struct ReachRunTests {
+    /// Returns the result of a command with the names of the rig's provider and these mappings.
+    private func run(
+        _ rig: ServerRig,
+        maps: [String] = [],
+        library: Bool = true,
+        _ command: [String]
+    ) async throws -> CommandResult {
+        let options = [
+            "run", "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answer-scope", "loopback", "--cacert",
+            rig.certificateAuthorityFile,
+        ]
+        var program = Command(
+            try BuiltProduct.path("resolve-test"),
+            options + maps.flatMap { ["--map", $0] } + ["--"] + command
+        )
+        // curl and git know the authority as the caller's own variables say, as in a shell.
+        program.environment = [
+            "CURL_CA_BUNDLE": rig.certificateAuthorityFile, "GIT_SSL_CAINFO": rig.certificateAuthorityFile,
+            "SSL_CERT_FILE": rig.certificateAuthorityFile,
+        ]
+        if library { program.environment.merge(NameServiceLibrary.environment) { $1 } }
+        return try await program.run()
+    }
+
+    /// A program, and its output for a name.
+    struct Program: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        /// The command for a host and the port of the origin.
+        let command: @Sendable (_ host: String, _ port: UInt16) -> [String]
+        /// The text that shows the address.
+        var shows: @Sendable (_ address: String) -> String = { $0 }
+        /// Whether it is a program that tests need anyway.
+        var isRequired = false
+    }
+
+    static let programs = [
+        Program(
+            testDescription: "curl",
+            command: { ["curl", "-sS", "--max-time", "20", "https://\($0):\($1)/echo"] },
+            shows: { #""address":"\#($0)""# },
+            isRequired: true
+        ),
+        Program(
+            testDescription: "python3",
+            command: { host, port in
+                let request = "urllib.request.urlopen('https://\(host):\(port)/echo', timeout=20)"
+                return ["/usr/bin/python3", "-c", "import urllib.request; print(\(request).read().decode())"]
+            },
+            shows: { #""address":"\#($0)""# }
+        ),
+        Program(
+            testDescription: "git",
+            command: { host, port in
+                ["sh", "-c", "GIT_CURL_VERBOSE=1 git ls-remote https://\(host):\(port)/none.git 2>&1; [ $? = 128 ]"]
+            },
+            shows: { "(\($0)) port" }
+        ),
+        Program(
+            testDescription: "psql",
+            command: { host, port in
+                ["sh", "-c", "psql 'host=\(host) port=\(port) connect_timeout=5 user=u dbname=d' -c '' 2>&1; [ $? = 2 ]"]
+            },
+            shows: { "(\($0)), port" }
+        ),
+        Program(
+            testDescription: "node",
+            command: { host, _ in
+                ["node", "-e", "require('dns').lookup('\(host)',(e,a)=>{console.log(a);process.exit(e?6:0)})"]
+            }
+        ),
+        Program(
+            testDescription: "java",
+            command: { host, _ in
+                let source = "public class P{public static void main(String[] a)throws Exception{"
+                    + "System.out.println(java.net.InetAddress.getByName(\"\(host)\"));}}"
+                return ["sh", "-c", "d=$(mktemp -d); echo '\(source)' > $d/P.java; java $d/P.java; r=$?; rm -r $d; exit $r"]
+            }
+        ),
+    ]
+
+    @Test(
+        "A program reaches mappings and names of HTTP-DNS, and fails for others",
+        .enabled(if: NameServiceLibrary.isUsable),
+        .timeLimit(.minutes(3)),
+        arguments: programs
+    )
+    func reaches(_ program: Program) async throws {
+        let name = program.testDescription == "python3" ? "/usr/bin/python3" : program.testDescription
+        guard program.isRequired || Command.find(name) != nil else { return }
+        let rig = try await ServerRig.shared()
+        for (host, address) in [("one.test", "127.0.0.4"), ("img.wild.test", "127.0.0.2"), ("two.test", "127.0.0.3")] {
+            let maps = ["one.test=127.0.0.4", "*.wild.test=127.0.0.2"]
+            let result = try await run(rig, maps: maps, program.command(host, rig.tlsPort))
+            #expect(
+                result.status == 0 && result.output.contains(program.shows(address)),
+                "\(host): \(result.output) \(result.error)"
+            )
+        }
+        let unknown = try await run(rig, program.command("gone.one.test", rig.tlsPort))
+        #expect(unknown.status != 0 || !unknown.output.contains("127.0.0."), "\(unknown.output) \(unknown.error)")
+    }
+
+    @Test("Without libnss-resolve a program has plain mappings from a hosts file, also a static one")
+    func hostsFile() async throws {
+        let rig = try await ServerRig.shared()
+        let url = "https://one.test:\(rig.tlsPort)/echo"
+        let result = try await run(rig, maps: ["one.test=127.0.0.4"], library: false, ["curl", "-sS", "--noproxy", "*", url])
+        #expect(result.status == 0 && result.output.contains(#""address":"127.0.0.4""#), "\(result.error)")
+        // What static programs read.
+        let hosts = try await run(rig, maps: ["one.test=127.0.0.4"], library: false, ["cat", "/etc/hosts"])
+        #expect(hosts.output.split(separator: "\n").first == "127.0.0.4 one.test")
+        #expect(hosts.output.hasSuffix(try String(contentsOfFile: "/etc/hosts", encoding: .utf8)))
+    }
+
+    @Test("Where names need more, curl and git follow the variables for proxies, and a note says so")
+    func variables() async throws {
+        let rig = try await ServerRig.shared()
+        let url = "https://two.test:\(rig.tlsPort)/echo"
+        let result = try await run(rig, library: false, ["curl", "-sS", url])
+        #expect(result.status == 0 && result.output.contains(#""address":"127.0.0.3""#), "\(result.error)")
+        #expect(result.error.hasPrefix("note: libnss-resolve is not installed"), "\(result.error)")
+    }
+
+    @Test("A refused namespace is named, and an error only if it is required")
+    func refusal() async throws {
+        let rig = try await ServerRig.shared()
+        let program = try BuiltProduct.path("resolve-test")
+        let script = "echo 0 > /proc/sys/user/max_mnt_namespaces && exec \"$0\" \"$@\""
+        func run(_ options: [String]) async throws -> CommandResult {
+            let arguments = ["run", "--map", "*.wild.test=127.0.0.4"] + options
+            var command = Command("unshare", ["-Ur", "sh", "-c", script, program] + arguments)
+            command.environment = ["CURL_CA_BUNDLE": rig.certificateAuthorityFile]
+            return try await command.run()
+        }
+        let result = try await run(["--", "curl", "-sS", "https://img.wild.test:\(rig.tlsPort)/echo"])
+        #expect(result.status == 0 && result.output.contains(#""address":"127.0.0.4""#), "\(result.error)")
+        #expect(
+            result.error.contains("the machine refuses a namespace (make a mount namespace: No space left on device)"),
+            "\(result.error)"
+        )
+        let strict = try await run(["--require-namespace", "--", "true"])
+        #expect(strict.status == 1 && strict.error.contains("the machine refuses a namespace"), "\(strict.error)")
+    }
+
+    @Test(
+        "A run ends as its command ends",
+        arguments: [
+            (["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -TERM $$"], 143), (["sh", "-c", "kill -KILL $$"], 137),
+            (["/nonexistent"], 127), (["/etc/hosts"], 126), (["true"], 0),
+        ] as [([String], Int32)]
+    )
+    func ends(_ command: [String], _ status: Int32) async throws {
+        let program = Command(try BuiltProduct.path("resolve-test"), ["run", "--map", "a.test=127.0.0.4", "--"] + command)
+        #expect(try await program.run().status == status)
+    }
+
+    @Test("A signal reaches the command, whose answer is the status")
+    func forwards() async throws {
+        let folder = try TemporaryFolder()
+        let script = """
+            "$1" run --map a.test=127.0.0.4 -- sh -c 'trap "exit 9" USR1; : > "$0/ready"; while :; do sleep 0.05; done' "$0" &
+            while [ ! -e "$0/ready" ]; do sleep 0.05; done
+            kill -USR1 $!
+            wait $!
+            """
+        let program = try BuiltProduct.path("resolve-test")
+        #expect(try await Command("sh", ["-c", script, folder.path, program]).run().status == 9)
+    }
+
+    @Test("A command follows a change of the file, by hosts file and by library", .timeLimit(.minutes(1)), arguments: [
+        "one.test", "*.wild.test",
+    ])
+    func follows(_ rule: String) async throws {
+        guard rule == "one.test" || NameServiceLibrary.isUsable else { return }
+        let folder = try TemporaryFolder()
+        let file = folder.path + "/httpdns.yaml"
+        func text(_ address: String) -> String { "version: 1\nmappings:\n  \"\(rule)\": [\(address)]\n" }
+        try Data(text("127.0.0.2").utf8).write(to: URL(fileURLWithPath: file))
+        let next = folder.path + "/next.yaml"
+        try Data(text("127.0.0.3").utf8).write(to: URL(fileURLWithPath: next))
+        let host = rule.replacingOccurrences(of: "*", with: "img")
+        let script = """
+            getent hosts \(host); mv "$0/next.yaml" "$0/httpdns.yaml"
+            while ! getent hosts \(host) | grep -q 127.0.0.3; do sleep 0.05; done; echo moved
+            """
+        var program = Command(
+            try BuiltProduct.path("resolve-test"),
+            ["run", "--config", file, "--", "sh", "-c", script, folder.path]
+        )
+        if rule != "one.test" { program.environment = NameServiceLibrary.environment }
+        let result = try await program.run()
+        #expect(result.output.hasPrefix("127.0.0.2") && result.output.hasSuffix("moved\n"), "\(result)")
+    }
+
+    /// A network of its own, whose only DNS server logs names.
+    private static let inOwnNetwork = """
+        ip link set lo up
+        printf 'nameserver 127.0.0.53\\noptions timeout:1 attempts:1\\n' > "$0/resolv.conf"
+        mount --bind "$0/resolv.conf" /etc/resolv.conf
+        /usr/bin/python3 -c 'import socket
+        s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.bind(("127.0.0.53",53)); print(".",flush=True)
+        while True:
+            d,a=s.recvfrom(4096); n=[]; i=12
+            while d[i]: n.append(d[i+1:i+1+d[i]].decode()); i+=d[i]+1
+            print(".".join(n),flush=True)
+            r=b"\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\x1e\\0\\4\\x7f\\0\\0\\x0a" if d[i+2]==1 else b""
+            s.sendto(d[:2]+b"\\x81\\x80\\0\\1"+(b"\\0\\1" if r else b"\\0\\0")+b"\\0\\0\\0\\0"+d[12:i+5]+r,a)' > "$0/queries" &
+        while [ ! -s "$0/queries" ]; do sleep 0.02; done
+        # getent asks with AI_ADDRCONFIG, which hides every address where there is only a loopback interface.
+        /usr/bin/python3 -c 'import socket
+        for n in ["one.test", "img.wild.test", "outside.test"]: print(socket.getaddrinfo(n,80,2,1)[0][4][0])'
+        kill $!
+        """
+
+    @Test(
+        "Names without mapping and route go to DNS, and others never do",
+        .enabled(if: NameServiceLibrary.isUsable && Command.find("/usr/bin/python3") != nil),
+        arguments: [true, false]
+    )
+    func others(_ isRunHere: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let network = ["unshare", "-mn", "sh", "-c", Self.inOwnNetwork, folder.path]
+        let options = ["run", "--map", "one.test=127.0.0.4", "--map", "*.wild.test=127.0.0.2", "--"]
+        let program = isRunHere ? [try BuiltProduct.path("resolve-test")] + options + network : network
+        var command = Command(program[0], Array(program.dropFirst()))
+        command.environment = NameServiceLibrary.environment
+        let result = try await command.run()
+        let addresses = result.output.split(separator: "\n")
+        let asked = Set(try String(contentsOfFile: folder.path + "/queries", encoding: .utf8).split(separator: "\n"))
+        let mapped: [Substring] = isRunHere ? ["127.0.0.4", "127.0.0.2"] : ["127.0.0.10", "127.0.0.10"]
+        #expect(addresses == mapped + ["127.0.0.10"], "\(result)")
+        // Without us DNS is asked: the test would see it.
+        #expect(asked == (isRunHere ? [".", "outside.test"] : [".", "one.test", "img.wild.test", "outside.test"]))
+    }
+}
+#endif

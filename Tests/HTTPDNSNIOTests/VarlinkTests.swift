@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+#if NIO
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSNIO
+
+struct VarlinkTests {
+    private func text(_ reply: VarlinkReply) -> String { String(decoding: reply.bytes.dropLast(), as: UTF8.self) }
+
+    @Test(
+        "A call is a method with its parameters, and anything else is none",
+        arguments: [
+            (#"{"method":"org.varlink.service.GetInfo"}"#, VarlinkRequest.information),
+            (resolve(#""name":"a.test","flags":0"#), .hostname("a.test", nil)),
+            (resolve(#""name":"a.test","family":0"#), .hostname("a.test", nil)),
+            (resolve(#""name":"a.test","family":2"#), .hostname("a.test", .v4)),
+            (resolve(#""name":"a.test","family":10"#), .hostname("a.test", .v6)),
+            (resolve(#""name":"a.test","family":1"#), .other(method: hostname)),
+            (resolve(#""family":2"#), .other(method: hostname)),
+            (resolve(#""name":7"#), .other(method: hostname)),
+            (#"{"method":"\#(hostname)"}"#, .other(method: hostname)),
+            (#"{"method":"a.b","oneway":true}"#, .oneWay), (#"{"method":"a.b"}"#, .other(method: "a.b")),
+            ("{}", nil), ("", nil), ("[]", nil), (#"{"method":1}"#, nil), ("{", nil),
+        ] as [(String, VarlinkRequest?)]
+    )
+    func request(_ message: String, _ expected: VarlinkRequest?) {
+        #expect(VarlinkRequest(Array(message.utf8)) == expected)
+    }
+
+    private static let hostname = "io.systemd.Resolve.ResolveHostname"
+    private static func resolve(_ parameters: String) -> String {
+        #"{"method":"\#(hostname)","parameters":{\#(parameters)}}"#
+    }
+
+    private static let endpoints: [HTTPDNSEndpoint] = ["127.0.0.2", "::1", "127.0.0.3"].map {
+        HTTPDNSEndpoint(address: HTTPDNSAddress($0)!, port: 0)
+    }
+
+    @Test(
+        "A reply has the addresses of the family alone, in their order",
+        arguments: [
+            (nil, #"{"family":2,"address":[127,0,0,2]},{"family":10,"address":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]},{"family":2,"address":[127,0,0,3]}"#),
+            (.v4, #"{"family":2,"address":[127,0,0,2]},{"family":2,"address":[127,0,0,3]}"#),
+            (.v6, #"{"family":10,"address":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]}"#),
+        ] as [(HTTPDNSAddress.Family?, String)]
+    )
+    func addresses(_ family: HTTPDNSAddress.Family?, _ expected: String) throws {
+        let reply = VarlinkReply.addresses(Self.endpoints, of: try HTTPDNSName("a.test"), family: family)
+        #expect(text(reply) == #"{"parameters":{"addresses":[\#(expected)],"name":"a.test","flags":1}}"#)
+    }
+
+    @Test("A reply never has an empty list of addresses, and at most 16 of a family")
+    func neverEmpty() throws {
+        let name = try HTTPDNSName("a.test")
+        let ported = [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 8443)]
+        let v4 = (1...40).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, $0), port: 0) }
+        #expect(VarlinkReply.addresses([], of: name, family: nil) == .noAddress)
+        #expect(VarlinkReply.addresses(ported, of: name, family: nil) == .noAddress)
+        #expect(VarlinkReply.addresses(v4, of: name, family: .v6) == .noAddress)
+        let many = text(.addresses(v4 + Self.endpoints, of: name, family: nil))
+        #expect(many.split(separator: #""family":2,"#).count == 17 && many.contains(#""family":10"#))
+    }
+
+    @Test(
+        "A failed lookup says whether the name exists, and whether to try again",
+        arguments: [
+            (.nameNotFound, .noSuchName), (.noAddresses, .noAddress), (.policyRefused, .noAddress),
+            (.invalidName, .notOurs), (.timedOut, .timedOut), (.providersFailed, .failed), (.overloaded, .failed),
+            (.systemFailed, .failed), (.shutDown, .failed),
+        ] as [(HTTPDNSResolver.Error.Code, VarlinkReply)]
+    )
+    func failure(_ code: HTTPDNSResolver.Error.Code, _ expected: VarlinkReply) {
+        #expect(VarlinkReply.failure(HTTPDNSResolver.Error(code: code, host: "a.test", message: "")) == expected)
+    }
+
+    @Test("A method in a reply cannot end its text")
+    func method() {
+        #expect(text(.notOurs("a\",\"b")) == #"{"error":"org.varlink.service.MethodNotImplemented","parameters":{}}"#)
+    }
+
+    @Test("Messages are taken one at a time, in any pieces, and those without an end have no room")
+    func messages() {
+        let bytes = Array("one\0two\0thr".utf8)
+        for size in 1...bytes.count {
+            var messages = VarlinkMessages()
+            var taken: [String] = []
+            for begin in stride(from: 0, to: bytes.count, by: size) {
+                let hasRoom = messages.received(bytes[begin..<min(bytes.count, begin + size)])
+                #expect(hasRoom)
+                while let message = messages.next() {
+                    taken.append(String(decoding: message, as: UTF8.self))
+                    let early = messages.next()
+                    #expect(early == nil)
+                    messages.replied()
+                }
+            }
+            #expect(taken == ["one", "two"])
+        }
+        var messages = VarlinkMessages()
+        let fits = messages.received([UInt8](repeating: 1, count: VarlinkMessages.maximumBytes))
+        let isFull = !messages.received([1])
+        #expect(fits && isFull)
+    }
+}
+#endif
