@@ -21,5 +21,6 @@ struct FuzzTarget: Sendable {
         .proxyHandshake,
         .setCookie,
         .tencent,
+        .varlink,
     ]
 }
