@@ -43,7 +43,10 @@ struct VarlinkTests {
     @Test(
         "A reply has the addresses of the family alone, in their order",
         arguments: [
-            (nil, #"{"family":2,"address":[127,0,0,2]},{"family":10,"address":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]},{"family":2,"address":[127,0,0,3]}"#),
+            (
+                nil,
+                #"{"family":2,"address":[127,0,0,2]},{"family":10,"address":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]},{"family":2,"address":[127,0,0,3]}"#
+            ),
             (.v4, #"{"family":2,"address":[127,0,0,2]},{"family":2,"address":[127,0,0,3]}"#),
             (.v6, #"{"family":10,"address":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]}"#),
         ] as [(HTTPDNSAddress.Family?, String)]
@@ -82,7 +85,7 @@ struct VarlinkTests {
         #expect(text(.notOurs("a\",\"b")) == #"{"error":"org.varlink.service.MethodNotImplemented","parameters":{}}"#)
     }
 
-    @Test("Messages are taken one at a time, in any pieces, and those without an end have no room")
+    @Test("Messages are taken one at a time, in any pieces, up to a length")
     func messages() {
         let bytes = Array("one\0two\0thr".utf8)
         for size in 1...bytes.count {

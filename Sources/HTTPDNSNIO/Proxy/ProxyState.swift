@@ -134,7 +134,10 @@ final class ProxyState: Sendable {
             guard let addresses = try await guardedAddresses(of: target) else {
                 gaveUp()
                 count(\.failed)
-                return (nil, .forbidden("the destination is no public address, and in none of the networks that are allowed"))
+                return (
+                    nil,
+                    .forbidden("the destination is no public address, and in none of the networks that are allowed")
+                )
             }
             let socket = try await client.connectedSocket(to: target.host, port: target.port, at: addresses)
             // It would wait for itself.

@@ -5,7 +5,6 @@
 internal import Glibc
 package import HTTPDNSCore
 internal import HTTPDNSPrimitives
-package import Logging
 internal import NIOCore
 internal import NIOPosix
 
@@ -24,7 +23,6 @@ package final class VarlinkListener: Sendable {
         package var mode: UInt32 = 0o666
         /// The time within which each lookup is replied to.
         package var timeLimit = Duration.seconds(2)
-        package var logger: Logger?
 
         package init(path: String) { self.path = path }
     }
@@ -168,14 +166,7 @@ final class VarlinkState: Sendable {
     ) -> VarlinkReply {
         // The kill switch may have been turned meanwhile.
         if resolution.source == .system { return .notOurs }
-        let endpoints = resolution.endpoints
-        if let logger = configuration.logger, let ported = endpoints.first(where: { $0.port != 0 }) {
-            logger.notice(
-                "a mapping with a port cannot be expressed as an address; programs reach it by the proxy",
-                metadata: ["host": "\(name)", "target": "\(ported)"]
-            )
-        }
-        return .addresses(endpoints, of: name, family: query.families.map { $0 == .v4 ? .v4 : .v6 })
+        return .addresses(resolution.endpoints, of: name, family: query.families.map { $0 == .v4 ? .v4 : .v6 })
     }
 }
 

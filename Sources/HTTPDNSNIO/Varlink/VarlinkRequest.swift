@@ -77,7 +77,8 @@ struct VarlinkReply: Hashable, Sendable {
     static let timedOut = VarlinkReply(error: "io.systemd.Resolve.QueryTimedOut")
 
     static let information = VarlinkReply(
-        json: #"{"parameters":{"vendor":"swift-httpdns","product":"resolve-test agent","version":"\#(LibraryVersion.current)","#
+        json:
+            #"{"parameters":{"vendor":"swift-httpdns","product":"resolve-test agent","version":"\#(LibraryVersion.current)","#
             + #""url":"","interfaces":["org.varlink.service","io.systemd.Resolve"]}}"#
     )
 
@@ -90,7 +91,8 @@ struct VarlinkReply: Hashable, Sendable {
     ) -> VarlinkReply {
         var counts: [HTTPDNSAddress.Family: Int] = [:]
         var texts: [String] = []
-        for endpoint in endpoints where endpoint.port == 0 && (family ?? endpoint.address.family) == endpoint.address.family {
+        for endpoint in endpoints
+        where endpoint.port == 0 && (family ?? endpoint.address.family) == endpoint.address.family {
             let address = endpoint.address
             let count = counts[address.family, default: 0]
             guard count < maximumAddresses else { continue }

@@ -74,6 +74,14 @@ struct AgentCommand: Subcommand {
                 )
             }
         }
+        if settings.varlink != nil {
+            let ported = configuration.resolver.mappings.filter { key, mapping in
+                guard case .addresses(let targets)? = mapping.action else { return false }
+                return key.port != nil || targets.contains { $0.port != nil }
+            }
+            let note = "lookups have no port: only the proxy applies the mapping of"
+            console.note(ported.keys.map { "\(note) \($0)" }.sorted(), unless: output.isJSON)
+        }
         let client = try await HTTPDNSClient(configuration: configuration)
         let report = AgentReport(output: output, console: console)
         let listeners = AgentListeners()
@@ -81,13 +89,15 @@ struct AgentCommand: Subcommand {
             try await listeners.open(settings, client, report)
             report.tell("ready", "")
             notification?.send("READY=1")
-            if let socket = settings.varlink, let notification {
+            if let notification {
                 let isHung = await withTaskCancellationHandler {
-                    await AgentWatchdog.watch(socket, while: { !listeners.isEnding }) { notification.send("WATCHDOG=1") }
+                    await AgentWatchdog.watch(settings.varlink, while: { !listeners.isEnding }) {
+                        notification.send("WATCHDOG=1")
+                    }
                 } onCancel: {
                     listeners.beginEnding()
                 }
-                if isHung { throw AgentCommand.hung(socket) }
+                if isHung { throw AgentCommand.hung(settings.varlink ?? "") }
             } else {
                 while true { try await Task.sleep(for: .seconds(3600)) }
             }

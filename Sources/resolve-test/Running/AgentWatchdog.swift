@@ -31,17 +31,19 @@ enum AgentWatchdog {
     }
 
     /// Asks at the interval, on a thread of its own, until the agent does not reply or `continues` returns false.
-    /// - Parameter onReply: Called after each reply, on that thread.
+    /// - Parameters:
+    ///   - path: The path of its socket; without one nothing is asked, and the agent counts as alive.
+    ///   - onReply: Called after each reply, on that thread.
     /// - Returns: Whether the agent did not reply.
     static func watch(
-        _ path: String,
+        _ path: String?,
         while continues: @escaping @Sendable () -> Bool,
         onReply: @escaping @Sendable () -> Void = {}
     ) async -> Bool {
         let result = OneShot<Bool>()
         let hasThread = DetachedThread.start {
             while continues() {
-                guard isAlive(path) else { return _ = result.deliver(continues()) }
+                guard path.map(isAlive) ?? true else { return _ = result.deliver(continues()) }
                 onReply()
                 usleep(UInt32(interval.wholeNanoseconds / 1_000))
             }

@@ -39,7 +39,7 @@ final class ChildProcess: Sendable {
         return try await started.value().get()
     }
 
-    private init(_ identifier: Int32) { 
+    private init(_ identifier: Int32) {
         self.identifier = identifier
         ended = OneShot()
         isOver = Lock(false)
@@ -64,14 +64,17 @@ final class ChildProcess: Sendable {
     /// Sends a signal, unless the process has ended: its number may be another one's by then.
     func send(_ signal: Int32) { isOver.withLock { if !$0 { kill(identifier, signal) } } }
 
-    private static func spawn(_ arguments: [String], _ environment: [String: String]) -> Result<Int32, SystemErrorNumber>
-    {
+    private static func spawn(_ arguments: [String], _ environment: [String: String]) -> Result<
+        Int32, SystemErrorNumber
+    > {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         var defaults = sigset_t()
         sigemptyset(&defaults)
-        for signal in defaultSignals where !Interruption.ignoredAtStart.contains(signal) { sigaddset(&defaults, signal) }
+        for signal in defaultSignals where !Interruption.ignoredAtStart.contains(signal) {
+            sigaddset(&defaults, signal)
+        }
         posix_spawnattr_setsigdefault(&attributes, &defaults)
         var none = sigset_t()
         sigemptyset(&none)

@@ -52,7 +52,10 @@ struct ReachAgentTests {
 
         """
 
-    @Test("Mapped names are answered, and the kill switch and unknown names go to DNS", .enabled(if: NameServiceLibrary.isUsable))
+    @Test(
+        "Mapped names are answered, and the kill switch and unknown names go to DNS",
+        .enabled(if: NameServiceLibrary.isUsable)
+    )
     func switchedOff() async throws {
         let result = try await withAgent(
             Self.mappings,
@@ -64,7 +67,7 @@ struct ReachAgentTests {
             """
         )
         #expect(result.output == "127.0.0.4\nnone\nnone\nnone\n127.0.0.4\n", "\(result)")
-        #expect(result.error == "")
+        #expect(result.error == "note: lookups have no port: only the proxy applies the mapping of ported.test\n")
     }
 
     /// The DNS of a network of its own, which has one address for every name, and the times of lookups in it.
@@ -97,7 +100,7 @@ struct ReachAgentTests {
         """#
 
     @Test(
-        "A killed agent costs milliseconds, a stopped one seconds, and names go to DNS after it",
+        "A killed agent costs milliseconds, a stopped one seconds, then DNS answers",
         .enabled(if: NameServiceLibrary.isUsable && Command.find("/usr/bin/python3") != nil),
         .timeLimit(.minutes(1)),
         arguments: [(SIGKILL, 0.1), (SIGSTOP, 4)] as [(Int32, Double)]
@@ -142,6 +145,34 @@ struct ReachAgentTests {
         #expect(result.status == 99 && result.output.contains(message), "\(result)")
     }
 
+    @Test(
+        "systemd learns that the agent is ready, and that it is alive",
+        .enabled(if: Command.find("/usr/bin/python3") != nil),
+        arguments: ["varlink: $F/socket", "proxy: { port: 0, password: { env: P } }"]
+    )
+    func notifies(_ listener: String) async throws {
+        let folder = try TemporaryFolder()
+        let port = try LoopbackSocket(backlog: 1)
+        close(port.descriptor)
+        let script = """
+            import os, socket, subprocess, sys
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1] + "/notify"); s.settimeout(20)
+            environment = dict(os.environ, NOTIFY_SOCKET=sys.argv[1] + "/notify", WATCHDOG_USEC="2000000", P="p")
+            agent = subprocess.Popen([sys.argv[2], "agent", "--config", sys.argv[1] + "/f.yaml"], env=environment)
+            print(*[s.recv(100).decode() for _ in range(3)])
+            agent.terminate(); print(agent.wait())
+            """
+        let text = "version: 1\nagent: { \(listener) }\n"
+            .replacingOccurrences(of: "$F", with: folder.path).replacingOccurrences(
+                of: "port: 0",
+                with: "port: \(port.port)"
+            )
+        try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path + "/f.yaml"))
+        let program = try BuiltProduct.path("resolve-test")
+        let result = try await Command("/usr/bin/python3", ["-c", script, folder.path, program]).run()
+        #expect(result.output.hasSuffix("READY=1 WATCHDOG=1 WATCHDOG=1\n143\n"), "\(result)")
+    }
+
     @Test("A socket that a process serves is left to it, and the error names the process")
     func inUse() async throws {
         let result = try await withAgent(
@@ -154,7 +185,7 @@ struct ReachAgentTests {
     }
 
     @Test(
-        "The agent's proxy reaches routes, mappings and what is allowed, and nothing else here",
+        "The agent's proxy reaches nothing of the machine that is not mapped or allowed",
         .enabled(if: ServerRig.isAvailable([.nginx])),
         arguments: ["http", "socks5h"]
     )

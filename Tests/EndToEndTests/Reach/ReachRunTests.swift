@@ -73,7 +73,10 @@ struct ReachRunTests {
         Program(
             testDescription: "psql",
             command: { host, port in
-                ["sh", "-c", "psql 'host=\(host) port=\(port) connect_timeout=5 user=u dbname=d' -c '' 2>&1; [ $? = 2 ]"]
+                [
+                    "sh", "-c",
+                    "psql 'host=\(host) port=\(port) connect_timeout=5 user=u dbname=d' -c '' 2>&1; [ $? = 2 ]",
+                ]
             },
             shows: { "(\($0)), port" }
         ),
@@ -86,9 +89,12 @@ struct ReachRunTests {
         Program(
             testDescription: "java",
             command: { host, _ in
-                let source = "public class P{public static void main(String[] a)throws Exception{"
+                let source =
+                    "public class P{public static void main(String[] a)throws Exception{"
                     + "System.out.println(java.net.InetAddress.getByName(\"\(host)\"));}}"
-                return ["sh", "-c", "d=$(mktemp -d); echo '\(source)' > $d/P.java; java $d/P.java; r=$?; rm -r $d; exit $r"]
+                return [
+                    "sh", "-c", "d=$(mktemp -d); echo '\(source)' > $d/P.java; java $d/P.java; r=$?; rm -r $d; exit $r",
+                ]
             }
         ),
     ]
@@ -115,11 +121,16 @@ struct ReachRunTests {
         #expect(unknown.status != 0 || !unknown.output.contains("127.0.0."), "\(unknown.output) \(unknown.error)")
     }
 
-    @Test("Without libnss-resolve a program has plain mappings from a hosts file, also a static one")
+    @Test("Without libnss-resolve a program has plain mappings from a hosts file")
     func hostsFile() async throws {
         let rig = try await ServerRig.shared()
         let url = "https://one.test:\(rig.tlsPort)/echo"
-        let result = try await run(rig, maps: ["one.test=127.0.0.4"], library: false, ["curl", "-sS", "--noproxy", "*", url])
+        let result = try await run(
+            rig,
+            maps: ["one.test=127.0.0.4"],
+            library: false,
+            ["curl", "-sS", "--noproxy", "*", url]
+        )
         #expect(result.status == 0 && result.output.contains(#""address":"127.0.0.4""#), "\(result.error)")
         // What static programs read.
         let hosts = try await run(rig, maps: ["one.test=127.0.0.4"], library: false, ["cat", "/etc/hosts"])
@@ -127,7 +138,7 @@ struct ReachRunTests {
         #expect(hosts.output.hasSuffix(try String(contentsOfFile: "/etc/hosts", encoding: .utf8)))
     }
 
-    @Test("Where names need more, curl and git follow the variables for proxies, and a note says so")
+    @Test("Where names need more, curl follows variables for proxies, and a note says so")
     func variables() async throws {
         let rig = try await ServerRig.shared()
         let url = "https://two.test:\(rig.tlsPort)/echo"
@@ -165,7 +176,10 @@ struct ReachRunTests {
         ] as [([String], Int32)]
     )
     func ends(_ command: [String], _ status: Int32) async throws {
-        let program = Command(try BuiltProduct.path("resolve-test"), ["run", "--map", "a.test=127.0.0.4", "--"] + command)
+        let program = Command(
+            try BuiltProduct.path("resolve-test"),
+            ["run", "--map", "a.test=127.0.0.4", "--"] + command
+        )
         #expect(try await program.run().status == status)
     }
 
@@ -182,9 +196,13 @@ struct ReachRunTests {
         #expect(try await Command("sh", ["-c", script, folder.path, program]).run().status == 9)
     }
 
-    @Test("A command follows a change of the file, by hosts file and by library", .timeLimit(.minutes(1)), arguments: [
-        "one.test", "*.wild.test",
-    ])
+    @Test(
+        "A command follows a change of the file, by hosts file and by library",
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "one.test", "*.wild.test",
+        ]
+    )
     func follows(_ rule: String) async throws {
         guard rule == "one.test" || NameServiceLibrary.isUsable else { return }
         let folder = try TemporaryFolder()

@@ -83,7 +83,7 @@ struct InvocationTests {
         """
         $
         [2] no command is given; commands are resolve, explain, fetch, bench, compare, watch, check, export, dump, \
-        monitor, switch and serve (see resolve-test --help)
+        monitor, switch, serve, agent and run (see resolve-test --help)
         $ fecth https://one.test/
         [2] there is no command "fecth"; did you mean "fetch"? (resolve-test resolve fecth resolves the name; see \
         resolve-test --help)

@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCore
-@testable internal import HTTPDNSNIO
 internal import HTTPDNSPrimitives
+
+@testable internal import HTTPDNSNIO
 
 extension FuzzTarget {
     /// The bytes of a client of `io.systemd.Resolve`, at once and in two pieces, and replies whose addresses the bytes choose.
