@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
+@testable internal import HTTPDNSCore
 @testable internal import HTTPDNSNIO
 
 extension FuzzTarget {
@@ -27,12 +27,10 @@ extension FuzzTarget {
             case .other(let method): check(.notOurs(method))
             case .hostname(let text, let family):
                 guard case .name(let name)? = try? HTTPDNSHost(text) else { continue }
-                let endpoints = octets.map { octet in
-                    let isV4 = octet & 1 == 0
-                    let address =
-                        isV4
-                        ? HTTPDNSAddress(v4: 10, 0, 0, octet) : HTTPDNSAddress(family: .v6, high: 1, low: UInt64(octet))
-                    return HTTPDNSEndpoint(address: address, port: octet % 7 == 0 ? 443 : 0)
+                let endpoints = octets.compactMap { octet in
+                    HTTPDNSAddress(octet & 1 == 0 ? "10.0.0.\(octet)" : "fd00::\(octet)").map {
+                        HTTPDNSEndpoint(address: $0, port: octet % 7 == 0 ? 443 : 0)
+                    }
                 }
                 check(.addresses(endpoints, of: name, family: family), family)
             case .information, .oneWay: break
