@@ -80,6 +80,75 @@ struct VarlinkTests {
         #expect(VarlinkReply.failure(HTTPDNSResolver.Error(code: code, host: "a.test", message: "")) == expected)
     }
 
+    /// Answers every name with one address.
+    private struct Fixed: HTTPDNSProvider {
+        let name = "fixed"
+        let address: HTTPDNSAddress
+
+        func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+            HTTPDNSProviderAnswer([address], timeToLive: .seconds(60), to: query)
+        }
+    }
+
+    @Test(
+        "No reply has an address of a provider that is not public",
+        arguments: [
+            "127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "::1", "::", "fe80::1",
+            "fd00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "203.0.113.7",
+        ]
+    )
+    func policy(_ text: String) async throws {
+        var configuration = HTTPDNSResolver.Configuration()
+        configuration.providers = [Fixed(address: try #require(HTTPDNSAddress(text)))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["fixed"], fallback: .off))]
+        configuration.families = .both
+        let state = VarlinkState(try HTTPDNSResolver(configuration), .init(path: ""))
+        guard case .later(let query, let name) = state.answer("a.example", nil) else {
+            Issue.record("a name without a cached answer is looked up")
+            return
+        }
+        let isPublic = text == "203.0.113.7"
+        #expect(await state.lookUp(query, name) == .noAddress || isPublic)
+        // From the cache too.
+        guard case .now(let reply) = state.answer("a.example", nil) else {
+            Issue.record("the answer is cached")
+            return
+        }
+        #expect((reply == .noAddress) == !isPublic)
+        await state.resolver.shutdown()
+    }
+
+    @Test("Names without mapping and route, and all names of a kill switch, are not this service's")
+    func decides() async throws {
+        var configuration = HTTPDNSResolver.Configuration()
+        configuration.providers = [Fixed(address: HTTPDNSAddress(v4: 203, 0, 113, 7))]
+        configuration.routes = [
+            HTTPDNSRoute(try .init("*.routed.example"), .providers(["fixed"], fallback: .off)),
+            HTTPDNSRoute(try .init("*.fallback.example"), .providers(["fixed"], fallback: .system)),
+            HTTPDNSRoute(try .init("*.system.example"), .system),
+        ]
+        configuration.mappings = [
+            try .init("mapped.example"): .addresses(["203.0.113.8"]),
+            try .init("only.example:443"): .addresses(["::2"]),
+            try .init("system.mapped.example"): .system,
+        ]
+        let state = VarlinkState(try HTTPDNSResolver(configuration), .init(path: ""))
+        func isOurs(_ name: String) -> Bool {
+            if case .now(.notOurs) = state.answer(name, nil) { false } else { true }
+        }
+        let ours = ["mapped.example", "a.routed.example", "MAPPED.example."]
+        let others = [
+            "other.example", "a.fallback.example", "a.system.example", "only.example", "system.mapped.example",
+            "localhost",
+            "127.0.0.1", "::1", "", "a b", "printer", "routed.example",
+        ]
+        for name in ours { #expect(isOurs(name), "\(name)") }
+        for name in others { #expect(!isOurs(name), "\(name)") }
+        state.resolver.killSwitch.turnOff()
+        for name in ours + others { #expect(!isOurs(name), "\(name)") }
+        await state.resolver.shutdown()
+    }
+
     @Test("A method in a reply cannot end its text")
     func method() {
         #expect(text(.notOurs("a\",\"b")) == #"{"error":"org.varlink.service.MethodNotImplemented","parameters":{}}"#)

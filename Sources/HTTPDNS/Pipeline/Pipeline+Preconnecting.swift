@@ -91,6 +91,8 @@ extension HTTPDNSClient {
                 options.versions = .http1Only
                 options.stopsBeforeSending = true
                 options.addresses = addresses
+                // That is one server, and not the way to every host.
+                options.unixSocket = nil
             }
         )
         request[HandedSocket.self] = socket

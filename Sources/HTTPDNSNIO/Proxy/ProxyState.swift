@@ -22,6 +22,11 @@ final class ProxyState: Sendable {
         var drain: TunnelDrain?
         /// Why its channels are being closed.
         var ending: TunnelDrain.Ending?
+
+        /// The last byte; one that waits for a slow peer is not quiet.
+        func lastByte(at now: MonotonicTime) -> (at: MonotonicTime, isFromServer: Bool) {
+            activity.waitingEnds.load(ordering: .relaxed) > 0 ? (now, false) : activity.lastByte
+        }
     }
 
     /// The addresses of a host with tunnels, since its first one.
@@ -296,23 +301,30 @@ final class ProxyState: Sendable {
 
     private func drain() -> MonotonicTime? {
         let now = clock.now()
-        let (ending, isOver) = state.withLock { state -> ([any Channel], Bool) in
-            var ending: [any Channel] = []
-            for (number, open) in state.tunnels {
-                // One that waits for a slow peer is not quiet.
-                let isSlow = open.activity.waitingEnds.load(ordering: .relaxed) > 0
-                let lastByte = isSlow ? (at: now, isFromServer: false) : open.activity.lastByte
-                guard let reason = open.drain?.ending(lastByte: lastByte, at: now) else { continue }
-                ending.append(open.client)
-                state.tunnels[number]?.drain = nil
+        let (ending, isOver) = state.withLock { state -> ([(UInt64, Open)], Bool) in
+            var ending: [(UInt64, Open)] = []
+            for (number, open) in state.tunnels where open.ending == nil {
+                guard let reason = open.drain?.ending(lastByte: open.lastByte(at: now), at: now) else { continue }
                 state.tunnels[number]?.ending = reason
+                ending.append((number, open))
             }
             let isOver = state.isClosed || !state.tunnels.values.contains { $0.drain != nil }
             if isOver { state.isDraining = false }
             return (ending, isOver)
         }
-        for channel in ending { channel.close(promise: nil) }
+        for (number, open) in ending { end(number, open) }
         return isOver ? nil : now + TunnelDrain.shortQuietTime
+    }
+
+    /// Closes a tunnel, unless its loop finds bytes that had arrived before: a busy loop has not read them yet.
+    private func end(_ number: UInt64, _ open: Open) {
+        // With a delay: the loop looks at its sockets in between.
+        open.client.eventLoop.scheduleTask(in: .milliseconds(1)) { [self] in
+            let now = clock.now()
+            let isMeant = open.drain?.ending(lastByte: open.lastByte(at: now), at: now) != nil
+            if isMeant { return open.client.close(promise: nil) }
+            state.withLock { $0.tunnels[number]?.ending = nil }
+        }
     }
 }
 

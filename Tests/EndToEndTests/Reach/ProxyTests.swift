@@ -236,6 +236,62 @@ struct ReachProxyTests {
         }
     }
 
+    @Test(
+        "A move under load fails no request but those in flight at the deadline",
+        .enabled(if: ServerRig.hasProcessForItself, "it waits in real time"),
+        .timeLimit(.minutes(2)),
+        arguments: [1, 50, 500],
+        [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
+    )
+    func movesUnderLoad(_ rate: Int, _ versions: HTTPDNSClient.AllowedVersions) async throws {
+        guard rate == 50 || ServerRig.hasTime else { return }
+        let rig = try await ServerRig.shared()
+        var configuration = HTTPDNSProxy.Configuration()
+        configuration.drainDeadline = .seconds(4)
+        try await withProxy(try rig.settings(besides: ["one.test": .addresses(["127.0.0.2"])]), configuration) {
+            proxy,
+            client in
+            var settings = try other("socks5h", proxy, rig)
+            settings.options.versions = versions
+            try await withClient(settings) { other in
+                let url = "https://one.test:\(rig.tlsPort)/echo"
+                let begin = ContinuousClock.now
+                // POST: the client itself repeats none.
+                let results = try await withThrowingTaskGroup(of: (Int, String).self) { group in
+                    for number in 0..<(rate * 9) {
+                        try await Task.sleep(until: begin + .seconds(1) / rate * number, clock: .continuous)
+                        if number == rate * 2 {
+                            try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.3"]) }
+                        }
+                        group.addTask {
+                            do {
+                                return (number, try await Echo(other.post(url, body: .text("a"))).address)
+                            } catch {
+                                return (number, "failed")
+                            }
+                        }
+                    }
+                    return try await group.reduce(into: [Int: String]()) { $0[$1.0] = $1.1 }
+                }
+                let failed = results.values.count { $0 == "failed" }
+                let ended = proxy.counters
+                print(
+                    "moves at \(rate)/s over \(versions): \(failed) of \(results.count) failed, ended quiet",
+                    ended.endedQuiet,
+                    "after a response",
+                    ended.endedAfterServer,
+                    "at the deadline",
+                    ended.endedAtDeadline
+                )
+                // Streams share a connection over HTTP/2, so more than one can be in flight at the deadline.
+                #expect(failed <= ended.endedAtDeadline * (versions == .http2Only ? 16 : 1), "\(ended)")
+                #expect(ended.endedQuiet + ended.endedAfterServer + ended.endedAtDeadline >= 1)
+                // Two seconds after the deadline at the latest.
+                for number in (rate * 8)..<(rate * 9) { #expect(results[number] == "127.0.0.3") }
+            }
+        }
+    }
+
     @Test("A full proxy refuses further tunnels, and takes them when there is room", .timeLimit(.minutes(1)))
     func full() async throws {
         let rig = try await ServerRig.shared()

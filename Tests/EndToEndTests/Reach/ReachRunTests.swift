@@ -121,6 +121,41 @@ struct ReachRunTests {
         #expect(unknown.status != 0 || !unknown.output.contains("127.0.0."), "\(unknown.output) \(unknown.error)")
     }
 
+    @Test("A program reaches a name that has an IPv6 address alone", .enabled(if: NameServiceLibrary.isUsable))
+    func ipv6() async throws {
+        let rig = try await ServerRig.shared()
+        let url = "https://img.wild.test:\(rig.tlsPort)/echo"
+        let result = try await run(rig, maps: ["*.wild.test=::1"], ["curl", "-sS", url])
+        #expect(result.status == 0 && result.output.contains(#""address":"::1""#), "\(result)")
+    }
+
+    @Test(
+        "A static program of Go follows plain mappings",
+        .enabled(if: Command.find("go") != nil),
+        .timeLimit(.minutes(2))
+    )
+    func staticProgram() async throws {
+        let folder = try TemporaryFolder()
+        let source = """
+            package main
+            import ("fmt"; "net"; "os")
+            func main() { fmt.Println(net.LookupHost(os.Args[1])) }
+            """
+        try Data(source.utf8).write(to: URL(fileURLWithPath: folder.path + "/main.go"))
+        var build = Command("go", ["build", "-o", folder.path + "/look", folder.path + "/main.go"])
+        build.environment = ["CGO_ENABLED": "0", "GOCACHE": folder.path + "/cache", "GOFLAGS": "-mod=mod"]
+        let built = try await build.run()
+        try #require(built.status == 0, "\(built.error)")
+        let rig = try await ServerRig.shared()
+        let result = try await run(
+            rig,
+            maps: ["one.test=127.0.0.4"],
+            library: false,
+            [folder.path + "/look", "one.test"]
+        )
+        #expect(result.output == "[127.0.0.4] <nil>\n", "\(result)")
+    }
+
     @Test("Without libnss-resolve a program has plain mappings from a hosts file")
     func hostsFile() async throws {
         let rig = try await ServerRig.shared()
