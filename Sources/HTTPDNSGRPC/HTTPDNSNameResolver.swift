@@ -98,15 +98,45 @@ public struct HTTPDNSNameResolver: NameResolverFactory, Sendable {
     }
 }
 
+extension ResolvableTargets {
+    /// A target that HTTP-DNS resolves, beside targets of DNS: `.httpDNS(host:port:)`.
+    public struct HTTPDNS: ResolvableTarget, Sendable {
+        /// The host.
+        public var host: String
+        /// The port; nil means that of TLS, 443.
+        public var port: Int?
+    }
+}
+
+extension ResolvableTarget where Self == ResolvableTargets.HTTPDNS {
+    /// Returns a target for a registry that has targets of DNS too (`replacingDNS: false`).
+    public static func httpDNS(host: String, port: Int? = nil) -> Self { Self(host: host, port: port) }
+}
+
+/// The factory for targets that name HTTP-DNS.
+private struct HTTPDNSTargets: NameResolverFactory {
+    let names: HTTPDNSNameResolver
+
+    func resolver(for target: ResolvableTargets.HTTPDNS) -> NameResolver {
+        names.resolver(for: .dns(host: target.host, port: target.port))
+    }
+}
+
 extension NameResolverRegistry {
-    /// Returns the default registry with this resolver in place of DNS.
+    /// Returns the default registry with this resolver, for targets `.httpDNS(host:port:)` and in place of DNS.
+    /// - Parameter replacingDNS: Whether targets `.dns(host:port:)` are resolved by it too.
     public static func httpDNS(
         _ resolver: HTTPDNSResolver,
-        balancing: HTTPDNSNameResolver.Balancing = .failover
+        balancing: HTTPDNSNameResolver.Balancing = .failover,
+        replacingDNS: Bool = true
     ) -> NameResolverRegistry {
         var registry = NameResolverRegistry.defaults
-        registry.removeFactory(ofType: NameResolvers.DNS.self)
-        registry.registerFactory(HTTPDNSNameResolver(resolver, balancing: balancing))
+        let names = HTTPDNSNameResolver(resolver, balancing: balancing)
+        registry.registerFactory(HTTPDNSTargets(names: names))
+        if replacingDNS {
+            registry.removeFactory(ofType: NameResolvers.DNS.self)
+            registry.registerFactory(names)
+        }
         return registry
     }
 }

@@ -135,6 +135,36 @@ struct GRPCTests {
         }
     }
 
+    @Test("Beside targets of DNS, a target that names HTTP-DNS is resolved by it", arguments: [true, false])
+    func ownTarget(_ isOwn: Bool) async throws {
+        let rig = try await ServerRig.shared()
+        try await withClient(try rig.settings()) { client in
+            let server = server("127.0.0.3", port: 0, rig)
+            try await withThrowingDiscardingTaskGroup { tasks in
+                tasks.addTask { try? await server.serve() }
+                let port = try #require(await server.listeningAddress?.ipv4?.port)
+                let registry = NameResolverRegistry.httpDNS(client.resolver, replacingDNS: false)
+                let target: any ResolvableTarget =
+                    isOwn ? .httpDNS(host: "two.test", port: port) : .dns(host: "two.test", port: port)
+                let transport = try HTTP2ClientTransport.Posix(
+                    target: target,
+                    transportSecurity: .tls {
+                        $0.trustRoots = .certificates([.file(path: rig.certificateAuthorityFile, format: .pem)])
+                    },
+                    resolverRegistry: registry
+                )
+                let channel = GRPCClient(transport: transport)
+                tasks.addTask { try? await channel.runConnections() }
+                let answer = try await placeOrUnavailable(channel)
+                // DNS does not know the name.
+                #expect(answer == (isOwn ? "127.0.0.3" : "unavailable"))
+                channel.beginGracefulShutdown()
+                server.beginGracefulShutdown()
+                tasks.cancelAll()
+            }
+        }
+    }
+
     @Test("A name without addresses fails a call as unavailable, with the reason")
     func fails() async throws {
         let rig = try await ServerRig.shared()

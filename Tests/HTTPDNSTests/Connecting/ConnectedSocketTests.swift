@@ -68,6 +68,19 @@ struct ConnectedSocketTests {
         }
     }
 
+    @Test("A client with a Unix socket for its requests hands sockets of other hosts over")
+    func besideUnixSocket() async throws {
+        let server = try RawServer { _ in Self.greeting }
+        var settings = try Self.settings()
+        settings.options.unixSocket = "/nonexistent/socket"
+        let port = server.port
+        let socket = try await withHTTPDNSClient(configuration: settings) { client in
+            try await client.connectedSocket(to: "mail.test", port: port)
+        }
+        #expect(socket.endpoint == HTTPDNSEndpoint(address: Self.loopback, port: port))
+        close(socket.descriptor)
+    }
+
     /// 127.0.0.9 listens nowhere.
     @Test("After refused addresses of a provider those of the system follow")
     func fallsBack() async throws {
