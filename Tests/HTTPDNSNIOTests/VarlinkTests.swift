@@ -118,7 +118,7 @@ struct VarlinkTests {
         await state.resolver.shutdown()
     }
 
-    @Test("Names without mapping and route, and all names of a kill switch, are not this service's")
+    @Test("Names without mapping and route, or switched off, are not this service's")
     func decides() async throws {
         var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [Fixed(address: HTTPDNSAddress(v4: 203, 0, 113, 7))]
