@@ -15,6 +15,9 @@ package struct LoopbackSocket: Sendable {
     package init(port: UInt16 = 0, backlog: Int32) throws(SystemErrorNumber) {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { throw SystemErrorNumber(errno) }
+        // A fixed port is free again although connections of an earlier process are in TIME_WAIT.
+        var one: Int32 = 1
+        if port != 0 { setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size)) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

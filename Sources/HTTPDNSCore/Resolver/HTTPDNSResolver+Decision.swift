@@ -55,7 +55,8 @@ extension HTTPDNSResolver {
 
     /// Returns whether a mapping or the providers of a route decide about a query, and the system resolver has no part in it: at
     /// present, by the settings and the kill switch.
-    package func decidesAlone(_ query: HTTPDNSResolver.Query) -> Bool {
+    /// - Parameter allowingFallback: Whether the system resolver may answer after the providers of a route.
+    package func decidesAlone(_ query: HTTPDNSResolver.Query, allowingFallback: Bool = false) -> Bool {
         let settings = live.current
         // What a mapping names is refused, or of another family.
         guard let decision = try? decide(query, by: settings) else { return true }
@@ -63,8 +64,8 @@ extension HTTPDNSResolver {
         case .settled(let resolution): return resolution.source == .mapping
         case .lookFor(let lookup):
             let route = settings.resolving.routes.entry(for: lookup.key.host)?.route
-            guard lookup.systemOnly == nil, case .providers(_, fallback: .off)? = route?.action else { return false }
-            return true
+            guard lookup.systemOnly == nil, case .providers(_, let fallback)? = route?.action else { return false }
+            return fallback == .off || allowingFallback
         }
     }
 

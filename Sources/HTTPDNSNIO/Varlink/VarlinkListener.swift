@@ -23,6 +23,9 @@ package final class VarlinkListener: Sendable {
         package var mode: UInt32 = 0o666
         /// The time within which each lookup is replied to.
         package var timeLimit = Duration.seconds(2)
+        /// Whether names of routes that fall back to the system resolver are served. An agent must not: its system resolver asks it
+        /// again.
+        package var servesFallback = false
 
         package init(path: String) { self.path = path }
     }
@@ -34,13 +37,17 @@ package final class VarlinkListener: Sendable {
         package var noSuchName = 0
         package var noAddress = 0
         package var failed = 0
-        /// The connections beyond the limit of their user.
+        /// The connections beyond the limit of their user, or of all.
         package var refused = 0
     }
 
     /// The maximum number of connections of a user, each of which has one lookup at a time. Further ones are closed, and their
     /// names go on to the next service.
     static let maximumConnections = 64
+    /// That of all users, which leaves descriptors for the providers of a process with the usual limit of 1,024.
+    static let maximumConnectionsOfAll = 512
+    /// The time after which a connection without a call is closed. libnss-resolve makes one for each lookup.
+    private static let idleLimit = TimeAmount.seconds(30)
 
     private let group: MultiThreadedEventLoopGroup
     private let server: any Channel
@@ -58,16 +65,24 @@ package final class VarlinkListener: Sendable {
                 .childChannelOption(.autoRead, value: false)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(VarlinkHandler(state))
+                        let idle = IdleStateHandler(allTimeout: VarlinkListener.idleLimit)
+                        try channel.pipeline.syncOperations.addHandlers(idle, VarlinkHandler(state))
                     }
                 }
-                .withBoundSocket(dup(file.descriptor)).get()
+                .withBoundSocket(VarlinkListener.copy(of: file.descriptor)).get()
         } catch {
             file.remove()
             try? await group.shutdownGracefully()
             throw error
         }
         (self.file, self.group, self.state) = (file, group, state)
+    }
+
+    /// Returns a copy for SwiftNIO, which closes it. A child process must not inherit it: it would keep the socket alive.
+    private static func copy(of descriptor: Int32) throws -> Int32 {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw SystemErrorNumber(errno) }
+        return copy
     }
 
     package var counters: Counters { state.shared.withLock { $0.counters } }
@@ -97,22 +112,25 @@ final class VarlinkState: Sendable {
     }
 
     func count(_ reply: VarlinkReply) {
-        shared.withLock { state in
-            switch reply {
-            case .notOurs: state.counters.notOurs += 1
-            case .noSuchName: state.counters.noSuchName += 1
-            case .noAddress: state.counters.noAddress += 1
-            case .failed, .timedOut: state.counters.failed += 1
-            default: state.counters.addresses += 1
+        let counter: WritableKeyPath<VarlinkListener.Counters, Int>? =
+            switch reply.kind {
+            case .addresses: \.addresses
+            case .notOurs: \.notOurs
+            case .noSuchName: \.noSuchName
+            case .noAddress: \.noAddress
+            case .failed: \.failed
+            case .other: nil
             }
-        }
+        if let counter { shared.withLock { $0.counters[keyPath: counter] += 1 } }
     }
 
     /// Notes a connection.
     /// - Returns: Whether it is served.
     func opened(by user: UInt32) -> Bool {
         shared.withLock { state in
-            guard state.connections[user, default: 0] < VarlinkListener.maximumConnections else {
+            guard state.connections[user, default: 0] < VarlinkListener.maximumConnections,
+                state.connections.values.reduce(0, +) < VarlinkListener.maximumConnectionsOfAll
+            else {
                 state.counters.refused += 1
                 return false
             }
@@ -142,7 +160,9 @@ final class VarlinkState: Sendable {
         var query = HTTPDNSResolver.Query(.name(name), port: 0)
         query.families = family.map { $0 == .v4 ? .v4 : .v6 }
         query.timeLimit = configuration.timeLimit
-        guard resolver.decidesAlone(query) else { return .now(.notOurs) }
+        guard resolver.decidesAlone(query, allowingFallback: configuration.servesFallback) else {
+            return .now(.notOurs)
+        }
         do throws(HTTPDNSResolver.Error) {
             guard let resolution = try resolver.cached(query) else { return .later(query, name) }
             return .now(reply(resolution, name, query))
@@ -179,6 +199,8 @@ private final class VarlinkHandler: ChannelInboundHandler {
     private var messages = VarlinkMessages()
     /// The peer, once it is admitted.
     private var peer: PeerCredentials?
+    /// Whether it counts among the connections of its user.
+    private var isCounted = false
     /// The number of the last call, so that its reply is written once.
     private var call = 0
     private var work: Task<Void, Never>?
@@ -201,16 +223,21 @@ private final class VarlinkHandler: ChannelInboundHandler {
     }
 
     private func admit(_ peer: PeerCredentials?, _ context: ChannelHandlerContext) {
-        guard let peer, state.opened(by: peer.user) else { return context.close(promise: nil) }
+        guard let peer else { return context.close(promise: nil) }
+        // The watchdog must not take a full agent for one that hangs.
+        let isOfAgent = peer.process == getpid() || peer.process == getppid()
+        guard isOfAgent || state.opened(by: peer.user) else { return context.close(promise: nil) }
         self.peer = peer
+        isCounted = !isOfAgent
         context.read()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         work?.cancel()
         limit?.cancel()
-        if let peer { state.closed(by: peer.user) }
-        peer = nil
+        (work, limit, messages) = (nil, nil, VarlinkMessages())
+        if isCounted, let peer { state.closed(by: peer.user) }
+        isCounted = false
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -218,12 +245,24 @@ private final class VarlinkHandler: ChannelInboundHandler {
         serveNext(context)
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) { context.read() }
+    func channelReadComplete(context: ChannelHandlerContext) { readOn(context) }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        serveNext(context)
+        readOn(context)
+    }
+
+    /// Reads more, from a peer that reads its replies.
+    private func readOn(_ context: ChannelHandlerContext) { if context.channel.isWritable { context.read() } }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+    }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     private func serveNext(_ context: ChannelHandlerContext) {
-        while let message = messages.next() {
+        while context.channel.isActive, context.channel.isWritable, let message = messages.next() {
             guard let request = VarlinkRequest(message) else { return context.close(promise: nil) }
             switch request {
             case .oneWay: messages.replied()

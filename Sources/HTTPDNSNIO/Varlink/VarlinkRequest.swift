@@ -46,13 +46,18 @@ enum VarlinkRequest: Hashable, Sendable {
 /// libnss-resolve (systemd 252) stops its process at a reply without addresses, and at one with addresses of another family than it
 /// asked for. So ``addresses(_:of:family:)`` alone makes a reply with addresses, and none is empty.
 struct VarlinkReply: Hashable, Sendable {
+    enum Kind: Sendable {
+        case addresses, notOurs, noSuchName, noAddress, failed, other
+    }
+
+    let kind: Kind
     /// The message, with the NUL at its end.
     let bytes: [UInt8]
 
-    private init(json: String) { bytes = Array(json.utf8) + [0] }
+    private init(_ kind: Kind, json: String) { (self.kind, bytes) = (kind, Array(json.utf8) + [0]) }
 
-    private init(error: String, parameters: String = "{}") {
-        self.init(json: #"{"error":"\#(error)","parameters":\#(parameters)}"#)
+    private init(_ kind: Kind, error: String, parameters: String = "{}") {
+        self.init(kind, json: #"{"error":"\#(error)","parameters":\#(parameters)}"#)
     }
 
     /// The maximum number of addresses of a family.
@@ -63,20 +68,21 @@ struct VarlinkReply: Hashable, Sendable {
     static func notOurs(_ method: String) -> VarlinkReply {
         let isPlain = method.utf8.allSatisfy { $0.isLetterOrDigit(or: "-_.") }
         let parameters = isPlain ? #"{"method":"\#(method)"}"# : "{}"
-        return VarlinkReply(error: "org.varlink.service.MethodNotImplemented", parameters: parameters)
+        return VarlinkReply(.notOurs, error: "org.varlink.service.MethodNotImplemented", parameters: parameters)
     }
 
     static let notOurs = notOurs("io.systemd.Resolve.ResolveHostname")
     /// The name does not exist (RCODE 3 of RFC 1035 section 4.1.1).
-    static let noSuchName = VarlinkReply(error: "io.systemd.Resolve.DNSError", parameters: #"{"rcode":3}"#)
+    static let noSuchName = VarlinkReply(.noSuchName, error: "io.systemd.Resolve.DNSError", parameters: #"{"rcode":3}"#)
     /// The name has no address that may be used.
-    static let noAddress = VarlinkReply(error: "io.systemd.Resolve.NoSuchResourceRecord")
+    static let noAddress = VarlinkReply(.noAddress, error: "io.systemd.Resolve.NoSuchResourceRecord")
     /// The caller is to try again (EAI_AGAIN).
-    static let failed = VarlinkReply(error: "io.systemd.Resolve.NoNameServers")
+    static let failed = VarlinkReply(.failed, error: "io.systemd.Resolve.NoNameServers")
     /// The same, after the limit of time.
-    static let timedOut = VarlinkReply(error: "io.systemd.Resolve.QueryTimedOut")
+    static let timedOut = VarlinkReply(.failed, error: "io.systemd.Resolve.QueryTimedOut")
 
     static let information = VarlinkReply(
+        .other,
         json:
             #"{"parameters":{"vendor":"swift-httpdns","product":"resolve-test agent","version":"\#(LibraryVersion.current)","#
             + #""url":"","interfaces":["org.varlink.service","io.systemd.Resolve"]}}"#
@@ -104,6 +110,7 @@ struct VarlinkReply: Hashable, Sendable {
         // Flag 1: the answer of the DNS, and not of the hosts file or of another protocol (SD_RESOLVED_DNS). A name has letters,
         // digits, `-`, `_` and `.` alone.
         return VarlinkReply(
+            .addresses,
             json: #"{"parameters":{"addresses":[\#(texts.joined(separator: ","))],"name":"\#(name)","flags":1}}"#
         )
     }

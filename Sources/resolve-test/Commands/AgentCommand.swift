@@ -34,8 +34,8 @@ struct AgentCommand: Subcommand {
         completion: .file()
     )
     var configurationFile: String?
-    /// Whether a parent process or systemd asks whether it still works.
-    @Flag(name: .customLong("watched"), help: .hidden) var isWatched = false
+    /// The process that asks whether this one still works.
+    @Option(name: .customLong("watched-by"), help: .hidden) var watcher: Int32?
     @OptionGroup var output: OutputOptions
 
     #if NIO && YAML
@@ -50,7 +50,9 @@ struct AgentCommand: Subcommand {
             )
         }
         let notification = ServiceNotification(console.environment)
-        if let socket = settings.varlink, !isWatched, notification == nil {
+        // An agent that nobody watches must not outlive its parent: the next one could not take its socket.
+        if let watcher { ParentProcess(watcher).endsThisOne() }
+        if let socket = settings.varlink, watcher == nil, notification == nil {
             return try await watch(file, socket, console)
         }
         try await serve(file, settings, notification, console)
@@ -67,9 +69,11 @@ struct AgentCommand: Subcommand {
     ) async throws {
         let configuration = try HTTPDNSConfigurationFile.read(file)
         for route in configuration.resolver.routes {
-            if case .providers(_, fallback: .system) = route.action {
+            guard case .providers(_, let fallback) = route.action else { continue }
+            guard fallback == .off, route.connectFallback != true else {
+                let key = fallback == .off ? "connect_fallback: true" : "fallback: system"
                 throw CommandFailure.usage(
-                    "\(file): the route \(route.pattern) has fallback: system, which an agent cannot serve",
+                    "\(file): the route \(route.pattern) has \(key), which an agent cannot serve",
                     hint: "the system resolver would ask the agent: remove the fallback, or the route"
                 )
             }
@@ -89,7 +93,7 @@ struct AgentCommand: Subcommand {
             try await listeners.open(settings, client, report)
             report.tell("ready", "")
             notification?.send("READY=1")
-            if let notification {
+            if let notification, notification.isWatched {
                 let isHung = await withTaskCancellationHandler {
                     await AgentWatchdog.watch(settings.varlink, while: { !listeners.isEnding }) {
                         notification.send("WATCHDOG=1")
@@ -115,7 +119,9 @@ struct AgentCommand: Subcommand {
 
     /// Runs the agent as a child, and kills it when it does not reply.
     private func watch(_ file: String, _ socket: String, _ console: Console) async throws -> Int32 {
-        let arguments = ["/proc/self/exe", "agent", "--watched", "--config", file] + (output.isJSON ? ["--json"] : [])
+        let arguments =
+            ["/proc/self/exe", "agent", "--watched-by", "\(getpid())", "--config", file]
+            + (output.isJSON ? ["--json"] : [])
         let child = try await ChildProcess.start(arguments, environment: console.environment)
         return try await withTaskCancellationHandler {
             async let isHung = AgentCommand.kill(child, ifHungOn: socket)
@@ -127,14 +133,14 @@ struct AgentCommand: Subcommand {
                 throw CommandFailure.failed(code: "agent-ended", "signal \(number) ended the agent")
             }
         } onCancel: {
-            child.send(SIGTERM)
+            child.terminate()
         }
     }
 
     private static func kill(_ child: ChildProcess, ifHungOn socket: String) async -> Bool {
         // It opens its socket first.
-        while !child.hasEnded, !AgentWatchdog.isAlive(socket) { try? await Task.sleep(for: .milliseconds(100)) }
-        let isHung = await AgentWatchdog.watch(socket, while: { !child.hasEnded })
+        while !child.isEnding, !AgentWatchdog.isAlive(socket) { try? await Task.sleep(for: .milliseconds(100)) }
+        let isHung = await AgentWatchdog.watch(socket, while: { !child.isEnding })
         if isHung { child.send(SIGKILL) }
         return isHung
     }

@@ -46,23 +46,31 @@ struct RunCommand: Subcommand {
                 hint: "such as: resolve-test run --map img.test=127.0.0.1 -- curl http://img.test/"
             )
         }
+        // From here on they reach the command, and the folder is removed.
+        let signals = ForwardedSignals()
         let settings = try ClientSettings(common, environment: console.environment)
-        return try await settings.withClient { client in
+        let end = try await settings.withClient { client in
             let folder = try PrivateFolder()
             defer { folder.remove() }
-            return try await run(client, settings, folder.path, console)
+            return try await run(client, signals, folder.path, console)
+        }
+        switch end {
+        case .exited(let status): return status
+        case .signal(let number): ForwardedSignals.end(by: number)
         }
     }
 
     private func run(
         _ client: HTTPDNSClient,
-        _ settings: ClientSettings,
+        _ signals: ForwardedSignals,
         _ folder: String,
         _ console: Console
-    ) async throws -> Int32 {
+    ) async throws -> ChildProcess.End {
         var configuration = VarlinkListener.Configuration(path: PrivateNamespace.File.socket.path(in: folder))
         // As long as libnss-resolve itself would wait for DNS: its caller has no other source for these names.
         configuration.timeLimit = .seconds(10)
+        // The system resolver of this process is outside of the namespace, and does not ask it.
+        configuration.servesFallback = true
         let varlink = try await VarlinkListener(client.resolver, configuration)
         let proxy = try await HTTPDNSProxy(client)
         let hosts = try PrivateHosts(client.resolver, path: PrivateNamespace.File.hosts.path(in: folder))
@@ -80,9 +88,7 @@ struct RunCommand: Subcommand {
             )
             environment.merge(proxy.listener.environment) { $1 }
         }
-        let signals = ForwardedSignals()
-        let arguments = ["/proc/self/exe", PrivateNamespace.word, folder] + command
-        var end = try await signals.forwarded(to: ChildProcess.start(arguments, environment: environment))
+        var end = try await start(in: folder, environment, signals)
         if let refusal = try? String(contentsOfFile: PrivateNamespace.File.refusal.path(in: folder), encoding: .utf8) {
             guard !requiresNamespace else {
                 throw CommandFailure.failed(code: "no-namespace", "the machine refuses a namespace: \(refusal)")
@@ -93,26 +99,21 @@ struct RunCommand: Subcommand {
                 console
             )
             environment.merge(proxy.listener.environment) { $1 }
-            guard let program = SwitchConfiguration.program(command[0], environment) else {
-                return CommandStart.refused(command[0], ENOENT)
-            }
-            do throws(SystemErrorNumber) {
-                end = await signals.forwarded(
-                    to: try await ChildProcess.start([program] + command.dropFirst(), environment: environment)
-                )
-            } catch {
-                return CommandStart.refused(command[0], error.number)
-            }
+            end = try await start(in: PrivateNamespace.noFolder, environment, signals)
         }
         await varlink.shutdown()
         await proxy.shutdown()
-        switch end {
-        case .exited(let status): return status
-        case .signal(let number):
-            // The folder would stay.
-            try? FileManager.default.removeItem(atPath: folder)
-            ForwardedSignals.end(by: number)
-        }
+        return end
+    }
+
+    /// Runs the command to its end.
+    private func start(
+        in folder: String,
+        _ environment: [String: String],
+        _ signals: ForwardedSignals
+    ) async throws -> ChildProcess.End {
+        let arguments = ["/proc/self/exe", PrivateNamespace.word, folder, "\(getpid())"] + command
+        return try await signals.forwarded(to: ChildProcess.start(arguments, environment: environment))
     }
 
     private func say(_ note: String, _ console: Console) { console.note([note], unless: false) }

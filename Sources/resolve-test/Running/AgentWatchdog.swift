@@ -43,7 +43,10 @@ enum AgentWatchdog {
         let result = OneShot<Bool>()
         let hasThread = DetachedThread.start {
             while continues() {
-                guard path.map(isAlive) ?? true else { return _ = result.deliver(continues()) }
+                // Without its socket it ends, or nobody can ask it.
+                guard path.map({ isAlive($0) || access($0, F_OK) != 0 }) ?? true else {
+                    return _ = result.deliver(continues())
+                }
                 onReply()
                 usleep(UInt32(interval.wholeNanoseconds / 1_000))
             }
@@ -57,12 +60,14 @@ enum AgentWatchdog {
 struct ServiceNotification: Sendable {
     private let path: String
 
-    /// - Returns: Nil unless systemd started this process and expects signs of life (`Type=notify`, `WatchdogSec=`).
+    /// Whether systemd ends a process without signs of life (`WatchdogSec=`).
+    let isWatched: Bool
+
+    /// - Returns: Nil unless systemd started this process and waits for it (`Type=notify`).
     init?(_ environment: [String: String]) {
-        guard let path = environment["NOTIFY_SOCKET"], environment["WATCHDOG_USEC"] != nil, path.hasPrefix("/") else {
-            return nil
-        }
+        guard let path = environment["NOTIFY_SOCKET"], path.hasPrefix("/") else { return nil }
         self.path = path
+        isWatched = environment["WATCHDOG_USEC"] != nil
     }
 
     func send(_ state: String) {

@@ -10,7 +10,12 @@ final class ChildProcess: Sendable {
     /// The number of the process.
     let identifier: Int32
     private let ended: OneShot<End>
-    private let isOver: Lock<Bool>
+    private let state = Lock(State())
+
+    private struct State {
+        var isOver = false
+        var isAskedToEnd = false
+    }
 
     /// The end of a process.
     enum End: Hashable, Sendable {
@@ -29,7 +34,8 @@ final class ChildProcess: Sendable {
         environment: [String: String]
     ) async throws(SystemErrorNumber) -> ChildProcess {
         let started = OneShot<Result<ChildProcess, SystemErrorNumber>>()
-        // One thread starts it and waits for it: the child's signal at the death of its parent follows the thread that started it.
+        // One thread starts it and waits for it: a child's signal at the death of its parent, which those of this program ask for,
+        // follows the thread that started it.
         let hasThread = DetachedThread.start {
             let result = spawn(arguments, environment).map { ChildProcess($0) }
             started.deliver(result)
@@ -42,27 +48,33 @@ final class ChildProcess: Sendable {
     private init(_ identifier: Int32) {
         self.identifier = identifier
         ended = OneShot()
-        isOver = Lock(false)
     }
 
     private func wait() {
         // Its number stays its own until it is reaped, and it gets no signal afterwards.
         var information = siginfo_t()
         while waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-        isOver.withLock { $0 = true }
+        state.withLock { $0.isOver = true }
         var status: Int32 = 0
         while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
         let signal = status & 0x7f
         ended.deliver(signal == 0 ? .exited((status >> 8) & 0xff) : .signal(signal))
     }
 
-    var hasEnded: Bool { isOver.withLock { $0 } }
+    /// Whether it has ended, or is about to: it was asked to.
+    var isEnding: Bool { state.withLock { $0.isOver || $0.isAskedToEnd } }
+
+    /// Asks it to end.
+    func terminate() {
+        state.withLock { $0.isAskedToEnd = true }
+        send(SIGTERM)
+    }
 
     /// Waits for its end.
     func end() async -> End { await ended.value() }
 
     /// Sends a signal, unless the process has ended: its number may be another one's by then.
-    func send(_ signal: Int32) { isOver.withLock { if !$0 { kill(identifier, signal) } } }
+    func send(_ signal: Int32) { state.withLock { if !$0.isOver { kill(identifier, signal) } } }
 
     private static func spawn(_ arguments: [String], _ environment: [String: String]) -> Result<
         Int32, SystemErrorNumber

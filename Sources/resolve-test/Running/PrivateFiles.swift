@@ -14,12 +14,17 @@ struct PrivateFolder: Sendable {
     init() throws(CommandFailure) {
         let given = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
         // A path of a Unix socket has 107 bytes at most.
-        let parent = given.hasPrefix("/") && given.utf8.count < 60 ? given : "/tmp"
-        var template = Array("\(parent)/httpdns-run-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw .failed(code: "no-folder", "no folder in \(parent): \(SystemError.text(errno))")
+        let parents = (given.hasPrefix("/") && given.utf8.count < 60 ? [given] : []) + ["/tmp"]
+        for parent in parents {
+            var template = Array("\(parent)/httpdns-run-XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { continue }
+            path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return
         }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        throw .failed(
+            code: "no-folder",
+            "no folder in \(parents.joined(separator: " and ")): \(SystemError.text(errno))"
+        )
     }
 
     func remove() { try? FileManager.default.removeItem(atPath: path) }
@@ -41,9 +46,12 @@ struct PrivateHosts: Sendable {
 
     /// Whether it has all names that the resolver decides about.
     var hasAll: Bool {
-        let settings = resolver.settingsInUse
-        let hasRoutes = settings.routes.contains { $0.action != .system }
-        return !hasRoutes && resolver.mappings.current.rules.allSatisfy { Self.addresses($0.key, $0.value) != nil }
+        let hasRoutes = resolver.settingsInUse.routes.contains { $0.action != .system }
+        return !hasRoutes
+            && resolver.mappings.current.rules.keys.allSatisfy { key in
+                guard case .exact(let name) = key.pattern, key.port == nil else { return false }
+                return addresses(of: name) != nil
+            }
     }
 
     /// Writes the file again after each change, until the task or the resolver ends.
@@ -55,22 +63,33 @@ struct PrivateHosts: Sendable {
 
     /// Writes in place: the file is bound into the namespace of the command.
     private func write() throws {
-        let rules = resolver.killSwitch.isFullyOn ? resolver.mappings.current.rules : [:]
-        let text = Self.text(machine: machine, rules)
+        let names = Set(
+            resolver.mappings.current.rules.keys.compactMap { key -> HTTPDNSName? in
+                guard case .exact(let name) = key.pattern, resolver.decidesAlone(.init(.name(name), port: 0)) else {
+                    return nil
+                }
+                return name
+            }
+        )
+        let entries = names.sorted().map { ($0.description, addresses(of: $0) ?? []) }
+        let text = Self.text(machine: machine, entries)
         try file.seek(toOffset: 0)
         try file.write(contentsOf: Data(text.utf8))
         try file.truncate(atOffset: UInt64(text.utf8.count))
     }
 
-    /// Returns the lines of a hosts file (hosts(5)).
-    static func text(machine: String, _ rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) -> String {
-        var lines: [String] = []
-        var names: Set<String> = []
-        for (key, mapping) in rules.sorted(by: { "\($0.key)" < "\($1.key)" }) {
-            guard case .exact(let name) = key.pattern else { continue }
-            names.insert(name.description)
-            for address in addresses(key, mapping) ?? [] { lines.append("\(address) \(name)") }
-        }
+    /// Returns the addresses of a name's mapping that the policy allows; nil for what a hosts file cannot express.
+    private func addresses(of name: HTTPDNSName) -> [HTTPDNSAddress]? {
+        guard case .addresses(let targets)? = resolver.mappings.current.rule(for: name, port: 0)?.mapping.action,
+            targets.allSatisfy({ $0.port == nil && $0.weight == nil })
+        else { return nil }
+        return (try? resolver.cached(.init(.name(name), port: 0)))?.endpoints.map(\.address) ?? []
+    }
+
+    /// Returns the lines of a hosts file (hosts(5)), with the names that are decided here and their addresses.
+    static func text(machine: String, _ entries: [(name: String, addresses: [HTTPDNSAddress])]) -> String {
+        var lines = entries.flatMap { entry in entry.addresses.map { "\($0) \(entry.name)" } }
+        let names = Set(entries.map(\.name))
         // A name of the machine's own lines would get their addresses too (`multi on` of host.conf(5)).
         for line in machine.split(separator: "\n", omittingEmptySubsequences: false) {
             let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
@@ -82,14 +101,6 @@ struct PrivateHosts: Sendable {
             }
         }
         return lines.joined(separator: "\n") + (machine.hasSuffix("\n") ? "" : "\n")
-    }
-
-    /// Returns the addresses of a rule; nil for one that a hosts file cannot express.
-    private static func addresses(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping) -> [HTTPDNSAddress]? {
-        guard case .exact = key.pattern, key.port == nil, case .addresses(let targets) = mapping.action,
-            targets.allSatisfy({ $0.port == nil && $0.weight == nil })
-        else { return nil }
-        return targets.map(\.address)
     }
 }
 
@@ -110,7 +121,6 @@ enum SwitchConfiguration {
             return machine + (machine.isEmpty || machine.hasSuffix("\n") ? "" : "\n") + "hosts: files \(services) dns\n"
         }
         var words = lines[index].split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
-        words.removeAll { $0 == services }
         if !words.contains("resolve") {
             words.insert(services, at: words.firstIndex(of: "dns") ?? words.endIndex)
         }
@@ -126,42 +136,51 @@ enum SwitchConfiguration {
             access("\($0)/libnss_resolve.so.2", R_OK) == 0
         }
     }
-
-    /// Returns the path of a program, as a shell finds it.
-    static func program(_ name: String, _ environment: [String: String]) -> String? {
-        if name.contains("/") { return name }
-        let folders = (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
-        return folders.lazy.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
-    }
 }
 
 /// The signals of a program that runs a command: those of the terminal reach both, and others are passed on.
 final class ForwardedSignals: Sendable {
     private struct State {
         var child: ChildProcess?
+        /// Those that came while there was no child.
+        var waiting: [Int32] = []
         var sources: [any DispatchSourceSignal] = []
     }
 
     private let state = Lock(State())
 
     init() {
-        // The command decides what they mean.
-        for number in [SIGINT, SIGQUIT] { signal(number, SIG_IGN) }
-        for number in [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2] where !Interruption.ignoredAtStart.contains(number) {
+        for number in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]
+        where !Interruption.ignoredAtStart.contains(number) {
             signal(number, SIG_IGN)
             state.withLock { state in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-                source.setEventHandler { [self] in self.state.withLock { $0.child }?.send(number) }
+                source.setEventHandler { [self] in pass(number) }
                 source.resume()
                 state.sources.append(source)
             }
         }
     }
 
-    /// Passes signals on to a child until it ends.
+    /// Passes signals on to a child until it ends, also those that have come before it.
     func forwarded(to child: ChildProcess) async -> ChildProcess.End {
-        state.withLock { $0.child = child }
+        let waiting = state.withLock { state in
+            state.child = child
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for number in waiting { child.send(number) }
+        defer { state.withLock { $0.child = nil } }
         return await child.end()
+    }
+
+    private func pass(_ number: Int32) {
+        let child = state.withLock { state in
+            if state.child == nil { state.waiting.append(number) }
+            // The terminal has sent these to the command too.
+            return [SIGINT, SIGQUIT].contains(number) ? nil : state.child
+        }
+        child?.send(number)
     }
 
     /// Ends this program by the signal that ended the command, without a second core file.

@@ -11,8 +11,10 @@ internal import Foundation
 /// It runs on the only thread, before anything else of the program: the kernel gives a user namespace to a process with one thread
 /// alone (unshare(2)).
 struct PrivateNamespace {
-    /// The first argument of a program that is to enter one; the folder and the command follow.
+    /// The first argument of a program that is to enter one; its folder, the parent's number and the command follow.
     static let word = "--enter-namespace"
+    /// The folder of a program that is to become the command without a namespace.
+    static let noFolder = "-"
 
     /// The files of the folder.
     enum File: String {
@@ -36,21 +38,31 @@ struct PrivateNamespace {
 
     /// Enters a namespace and becomes the command, if the arguments of the program say so.
     static func enterIfAsked() {
-        guard CommandLine.argc > 3, let word = CommandLine.unsafeArgv[1], String(cString: word) == Self.word,
-            let folder = CommandLine.unsafeArgv[2], let program = CommandLine.unsafeArgv[3]
+        guard CommandLine.argc > 4, let word = CommandLine.unsafeArgv[1], String(cString: word) == Self.word,
+            let folder = CommandLine.unsafeArgv[2], let parent = CommandLine.unsafeArgv[3],
+            let program = CommandLine.unsafeArgv[4]
         else { return }
-        let namespace = PrivateNamespace(folder: String(cString: folder))
+        if String(cString: folder) != noFolder { PrivateNamespace(folder: String(cString: folder)).enterOrExit() }
+        // After the change of credentials, which would clear it.
+        if let parent = Int32(String(cString: parent)) { ParentProcess(parent).endsThisOne() }
+        execvp(program, CommandLine.unsafeArgv + 4)
+        exit(CommandStart.refused(String(cString: program), errno))
+    }
+
+    private func enterOrExit() {
+        // Its path may lead elsewhere after some of the steps.
+        let open = open(folder, chttpdns_path_only | O_DIRECTORY | O_CLOEXEC)
         do throws(Refusal) {
-            try namespace.enter()
+            try enter()
+            close(open)
         } catch {
-            let reason = String(cString: strerror(error.error))
-            let text = Array("\(error.step): \(reason)".utf8)
-            let file = open(File.refusal.path(in: namespace.folder), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            _ = Glibc.write(file, text, text.count)
+            let text = Array("\(error.step): \(String(cString: strerror(error.error)))".utf8)
+            let file = openat(open, File.refusal.rawValue, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            if Glibc.write(file, text, text.count) != text.count {
+                StandardStream(descriptor: STDERR_FILENO).say("resolve-test: \(error.step) failed\n")
+            }
             exit(ExitStatus.failed)
         }
-        execvp(program, CommandLine.unsafeArgv + 3)
-        exit(CommandStart.refused(String(cString: program), errno))
     }
 
     private func enter() throws(Refusal) {
@@ -69,8 +81,6 @@ struct PrivateNamespace {
             try mount("none", place, type: "tmpfs", "hide nscd")
             break
         }
-        // After the change of credentials, which would clear it.
-        _ = chttpdns_set_parent_death_signal(SIGTERM)
     }
 
     private func unshare() throws(Refusal) {
@@ -123,7 +133,7 @@ struct PrivateNamespace {
 
     /// Binds a file over another one, or over the one that it links to.
     private func bind(_ source: String, over place: String) throws(Refusal) {
-        guard let resolved = realpath(place, nil) else { return }
+        guard let resolved = realpath(place, nil) else { throw Refusal(step: "find \(place)", error: errno) }
         defer { free(resolved) }
         try mount(source, String(cString: resolved), flags: chttpdns_bind, "bind \(place)")
     }
@@ -150,6 +160,20 @@ struct PrivateNamespace {
     private func isFolder(_ path: String) -> Bool {
         var isFolder = ObjCBool(false)
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+}
+
+/// The process that started this one; 0 for one whose end does not matter.
+struct ParentProcess {
+    private let identifier: Int32
+
+    init(_ identifier: Int32) { self.identifier = identifier }
+
+    /// Ends this process when that one ends (PR_SET_PDEATHSIG), also if it has ended already.
+    func endsThisOne() {
+        guard identifier != 0 else { return }
+        _ = chttpdns_set_parent_death_signal(SIGTERM)
+        if getppid() != identifier { exit(ExitStatus.failed) }
     }
 }
 

@@ -24,7 +24,7 @@ struct ReachAgentTests {
             .write(to: URL(fileURLWithPath: folder.path + "/httpdns.yaml"))
         let around = """
             F=$0; R=$1
-            in_namespace() { "$R" --enter-namespace "$F" "$@"; }
+            in_namespace() { "$R" --enter-namespace "$F" 0 "$@"; }
             grep -v localhost /etc/hosts > "$F/hosts"
             echo 'hosts: files resolve [!UNAVAIL=return] dns' > "$F/nsswitch.conf"
             "$R" agent --config "$F/httpdns.yaml" > "$F/output" 2> "$F/errors" &
@@ -219,6 +219,45 @@ struct ReachAgentTests {
         )
     }
 
+    @Test("An agent with many callers that wait for replies is not taken for one that hangs")
+    func isFull() async throws {
+        let script = """
+            /usr/bin/python3 - "$F/socket" <<'END'
+            import socket, sys, time
+            call = b'{"method":"io.systemd.Resolve.ResolveHostname","parameters":{"name":"one.test"}}\\0'
+            idle = [socket.socket(socket.AF_UNIX) for _ in range(80)]
+            for s in idle: s.connect(sys.argv[1])
+            # One that reads no reply: what waits for it is bounded.
+            idle[0].settimeout(0.5); sent = 0
+            try:
+                while sent < 1 << 26: sent += idle[0].send(call * 500)
+            except OSError: pass
+            time.sleep(2.5)
+            print(sent < 1 << 26)
+            END
+            kill -0 $AGENT && echo alive
+            """
+        let result = try await withAgent(Self.mappings, script + "\nkill $AGENT; wait $AGENT; echo $?\n")
+        #expect(result.output == "True\nalive\n143\n", "\(result)")
+        #expect(result.error.hasPrefix("note: ") && !result.error.contains("did not reply"), "\(result)")
+    }
+
+    @Test("The agent ends with its watching process, and leaves the socket to the next")
+    func endsWithParent() async throws {
+        let script = """
+            kill -KILL $AGENT; wait $AGENT 2>/dev/null
+            "$R" agent --config "$F/httpdns.yaml" > "$F/second" 2> "$F/errors2" & AGENT=$!
+            i=0; while ! grep -q ready "$F/second"; do
+                # The first one may still hold the socket.
+                kill -0 $AGENT 2>/dev/null || { "$R" agent --config "$F/httpdns.yaml" > "$F/second" 2> "$F/errors2" & AGENT=$!; }
+                sleep 0.1; i=$((i + 1)); [ $i -lt 100 ] || break
+            done
+            cat "$F/second" | tail -1
+            """
+        let result = try await withAgent(Self.mappings, script)
+        #expect(result.output == "ready\n", "\(result)")
+    }
+
     @Test("The agent's own process is never answered: its lookups would ask themselves")
     func ownLookups() async throws {
         let folder = try TemporaryFolder()
@@ -273,8 +312,11 @@ struct ReachAgentTests {
         configuration.providers = [Generated()]
         configuration.routes = [HTTPDNSRoute(try .init("*.wild.test"), .providers(["generated"], fallback: .off))]
         configuration.families = .both
+        (configuration.timeLimit, configuration.attemptLimit) = (.seconds(60), .seconds(60))
         let resolver = try HTTPDNSResolver(configuration)
-        let listener = try await VarlinkListener(resolver, .init(path: folder.path + "/socket"))
+        var settings = VarlinkListener.Configuration(path: folder.path + "/socket")
+        settings.timeLimit = .seconds(60)
+        let listener = try await VarlinkListener(resolver, settings)
         let lookups = ServerRig.hasTime ? 25_000 : 5_000
         let script = """
             import socket, sys
@@ -290,7 +332,7 @@ struct ReachAgentTests {
             for part in 0..<4 {
                 var command = Command(
                     program,
-                    ["--enter-namespace", folder.path, "/usr/bin/python3", "-c", script, "\(part * lookups)"]
+                    ["--enter-namespace", folder.path, "0", "/usr/bin/python3", "-c", script, "\(part * lookups)"]
                 )
                 command.environment = NameServiceLibrary.environment
                 group.addTask { [command] in try await command.run() }

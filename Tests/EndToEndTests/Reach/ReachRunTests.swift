@@ -173,6 +173,37 @@ struct ReachRunTests {
         #expect(hosts.output.hasSuffix(try String(contentsOfFile: "/etc/hosts", encoding: .utf8)))
     }
 
+    @Test(
+        "The hosts file has what the policy allows, and keeps names that are not decided",
+        arguments: [
+            ("--map a.test=127.0.0.4", "127.0.0.4 a.test"), ("--map a.test:8443=127.0.0.4", "10.1.1.1 a.test"),
+            ("--map a.test=169.254.169.254", ""), ("--map a.test=127.0.0.4:8443", ""),
+        ]
+    )
+    func hostsFileLines(_ options: String, _ expected: String) async throws {
+        let folder = try TemporaryFolder()
+        try Data("10.1.1.1 a.test\n".utf8).write(to: URL(fileURLWithPath: folder.path + "/hosts"))
+        let script = "mount --bind '\(folder.path)/hosts' /etc/hosts && exec \"$0\" \"$@\""
+        let program = try BuiltProduct.path("resolve-test")
+        let arguments = ["run"] + options.split(separator: " ").map(String.init) + ["--", "cat", "/etc/hosts"]
+        let result = try await Command("unshare", ["-m", "sh", "-c", script, program] + arguments).run()
+        let lines = result.output.split(separator: "\n").map(String.init)
+        #expect(lines == (expected.isEmpty ? [] : [expected]), "\(result)")
+    }
+
+    @Test("A route with a fallback to the system resolver is asked", .enabled(if: NameServiceLibrary.isUsable))
+    func fallback() async throws {
+        let rig = try await ServerRig.shared()
+        let options = [
+            "run", "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answer-scope", "loopback", "--cacert",
+            rig.certificateAuthorityFile, "--system-fallback", "--", "getent", "hosts", "two.test",
+        ]
+        var program = Command(try BuiltProduct.path("resolve-test"), options)
+        program.environment = NameServiceLibrary.environment
+        let result = try await program.run()
+        #expect(result.output.hasPrefix("127.0.0.3"), "\(result)")
+    }
+
     @Test("Where names need more, curl follows variables for proxies, and a note says so")
     func variables() async throws {
         let rig = try await ServerRig.shared()
