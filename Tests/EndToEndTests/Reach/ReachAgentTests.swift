@@ -222,6 +222,8 @@ struct ReachAgentTests {
     @Test("An agent with many callers that wait for replies is not taken for one that hangs")
     func isFull() async throws {
         let script = """
+            # The watchdog has asked once by then.
+            sleep 1.5
             /usr/bin/python3 - "$F/socket" <<'END'
             import socket, sys, time
             call = b'{"method":"io.systemd.Resolve.ResolveHostname","parameters":{"name":"one.test"}}\\0'
@@ -230,10 +232,10 @@ struct ReachAgentTests {
             # One that reads no reply: what waits for it is bounded.
             idle[0].settimeout(0.5); sent = 0
             try:
-                while sent < 1 << 26: sent += idle[0].send(call * 500)
+                while sent < 1 << 23: sent += idle[0].send(call * 500)
             except OSError: pass
             time.sleep(2.5)
-            print(sent < 1 << 26)
+            print(sent < 1 << 23)
             END
             kill -0 $AGENT && echo alive
             """
