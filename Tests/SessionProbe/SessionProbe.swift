@@ -6,6 +6,7 @@ internal import Foundation
 internal import FoundationNetworking
 internal import HTTPDNS
 internal import HTTPDNSNIO
+internal import Synchronization
 
 /// A program of URLSession with two lines of this package. It prints a line for each kind of task.
 ///
@@ -49,6 +50,13 @@ struct SessionProbe {
             let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size]
             return "\(status(response)) \(size ?? 0)"
         }
+        await report("delegate") {
+            let receiver = Receiver()
+            let session = URLSession(configuration: .default, delegate: receiver, delegateQueue: nil)
+            defer { session.finishTasksAndInvalidate() }
+            let (data, response) = try await receiver.content(of: session.dataTask(with: try url("/echo")))
+            return "\(status(response)) \(address(in: data))"
+        }
         await report("redirect") {
             let (data, response) = try await session.data(from: url("/redirect/302?to=/echo"))
             return "\(status(response)) \(address(in: data))"
@@ -77,6 +85,36 @@ struct SessionProbe {
         } catch {
             print(kind, "error", (error as? URLError)?.code.rawValue ?? 0)
         }
+    }
+}
+
+/// A delegate that collects the body of one task.
+private final class Receiver: NSObject, URLSessionDataDelegate {
+    private struct State {
+        var data = Data()
+        var caller: CheckedContinuation<(Data, URLResponse), any Error>?
+    }
+
+    private let state = Mutex(State())
+
+    func content(of task: URLSessionDataTask) async throws -> (Data, URLResponse) {
+        try await withCheckedThrowingContinuation { caller in
+            state.withLock { $0.caller = caller }
+            task.resume()
+        }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        state.withLock { $0.data += data }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let (data, caller) = state.withLock { ($0.data, $0.caller) }
+        guard let response = task.response, error == nil else {
+            caller?.resume(throwing: error ?? URLError(.unknown))
+            return
+        }
+        caller?.resume(returning: (data, response))
     }
 }
 #else

@@ -138,8 +138,11 @@ struct AgentCommand: Subcommand {
     }
 
     private static func kill(_ child: ChildProcess, ifHungOn socket: String) async -> Bool {
-        // It opens its socket first.
-        while !child.isEnding, !AgentWatchdog.isAlive(socket) { try? await Task.sleep(for: .milliseconds(100)) }
+        // It reads its file first, from a file system that may be slow.
+        let begun = ContinuousClock.now
+        while !child.isEnding, !AgentWatchdog.isAlive(socket), ContinuousClock.now - begun < AgentWatchdog.startLimit {
+            try? await Task.sleep(for: .milliseconds(100))
+        }
         let isHung = await AgentWatchdog.watch(socket, while: { !child.isEnding })
         if isHung { child.send(SIGKILL) }
         return isHung

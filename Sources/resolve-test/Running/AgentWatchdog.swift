@@ -12,6 +12,8 @@ internal import HTTPDNSPrimitives
 enum AgentWatchdog {
     /// The time between two questions, and the limit of each.
     static let interval = Duration.seconds(1)
+    /// The time that an agent has to open its socket.
+    static let startLimit = Duration.seconds(60)
 
     /// Returns whether an agent replies. Blocks for the limit at most.
     static func isAlive(_ path: String) -> Bool {

@@ -25,7 +25,8 @@ struct URLSessionTests {
         let result = try await command.run()
         #expect(
             result.output.split(separator: "\n") == [
-                "data 200 127.0.0.4", "upload 201", "download 200 1048576", "redirect 200 127.0.0.4",
+                "data 200 127.0.0.4", "upload 201", "download 200 1048576", "delegate 200 127.0.0.4",
+                "redirect 200 127.0.0.4",
                 // NSURLErrorUnknown, not cannotFindHost: libcurl says no more about a proxy's refusal.
                 "unknown error -1", "tunnels true",
             ],

@@ -15,17 +15,17 @@ struct SectionMistakeTests {
             - version: 1
             =>
             f.yaml:1:1: the file holds a list, not keys with values; allowed: version, enabled, file_permissions, providers, routes, \
-            mappings, policy, cache, resolver, client, metrics, serve (begin with: version: 1)
+            mappings, policy, cache, resolver, client, metrics, serve, agent (begin with: version: 1)
             === A sentence
             version 1
             =>
             f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, enabled, file_permissions, providers, routes, \
-            mappings, policy, cache, resolver, client, metrics, serve (begin with: version: 1)
+            mappings, policy, cache, resolver, client, metrics, serve, agent (begin with: version: 1)
             === No space behind the colon
             version:1
             =>
             f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, enabled, file_permissions, providers, routes, \
-            mappings, policy, cache, resolver, client, metrics, serve (put a space behind the colon)
+            mappings, policy, cache, resolver, client, metrics, serve, agent (put a space behind the colon)
             === No version
             mappings:
               img.shop.example: 203.0.113.7
@@ -56,13 +56,13 @@ struct SectionMistakeTests {
               img.shop.example: 203.0.113.7
             =>
             f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, enabled, file_permissions, providers, routes, \
-            mappings, policy, cache, resolver, client, metrics, serve (did you mean "mappings"?)
+            mappings, policy, cache, resolver, client, metrics, serve, agent (did you mean "mappings"?)
             == A name that is not indented
             mappings:
             img.shop.example: 203.0.113.7
             =>
             f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, enabled, file_permissions, providers, routes, \
-            mappings, policy, cache, resolver, client, metrics, serve (a name belongs below mappings: or routes:, indented)
+            mappings, policy, cache, resolver, client, metrics, serve, agent (a name belongs below mappings: or routes:, indented)
             == The switch, and a key of a later version
             enabled: yes
             metrics: { host_label: hosts }

@@ -132,7 +132,7 @@ struct ConfigReaderTests {
         "client.trust_by_host": "{ a.test: { minimum_version: 1.3 } }",
     ]
     /// Those whose values are no properties of a client's settings.
-    private static let others: Set = ["version", "file_permissions", "providers", "metrics", "serve"]
+    private static let others: Set = ["version", "file_permissions", "providers", "metrics", "serve", "agent"]
 
     private func namesInFileOnly(_ settings: [SettingFacts], _ prefix: String = "") -> [String] {
         settings.flatMap { setting in

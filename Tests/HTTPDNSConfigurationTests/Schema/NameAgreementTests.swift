@@ -144,6 +144,7 @@ private let notCompared: [(table: String, reason: String)] = [
     ("a host's headers", "mirrors of header fields are empty, since values may be secret"),
     ("a provider of kind json-alidns", "the account is a function's parameters"), ("a secret", "two functions"),
     ("via", "a case's parts"),
+    ("agent", "local agent"), ("agent.proxy", "local agent"),
     ("metrics", "for the program that reports"), ("serve", "local provider"), ("serve.alibaba", "local provider"),
     ("serve.tencent", "local provider"), ("serve.alidns", "local provider"), ("a host of serve", "local provider"),
 ]
@@ -151,7 +152,7 @@ private let notCompared: [(table: String, reason: String)] = [
 /// The names that differ: on each line a reason, then section.key=property. One side is empty where the other stands alone.
 private let nameExceptions = """
     about the file itself, or for other modules: resolver.version= resolver.file_permissions= resolver.metrics= \
-        resolver.serve=
+        resolver.serve= resolver.agent=
     a group of keys: resolver.client= resolver.resolver= client.=resolver client.=options cache.ttl= cache.snapshot= \
         mapping.=content route.=action
     a part of such a group: route.providers= route.fallback= mapping.addresses= mapping.via= mapping.last_resort=

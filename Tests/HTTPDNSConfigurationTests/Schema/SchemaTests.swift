@@ -33,6 +33,7 @@ struct SchemaTests {
         "The schema refuses every structure that the parser refuses",
         arguments: [
             "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: { host_label: hosts }",
+            "agent: { proxy: { port: 0 } }", "agent: { dns: 127.0.0.1 }", "agent: { time_limit: 1 }",
             "serve: { port: 8053 }", "serve: { ttl: 60 }", "serve: { alibaba: { secret: abc } }",
             "serve: { alibaba: { rows_by: name } }", "serve: { alibaba: { unsigned: 1 } }",
             "serve: { tencent: { id: \"\" } }",
