@@ -144,7 +144,9 @@ public struct HTTPDNSControlSocketError: Error, Hashable, Sendable, CustomString
 
     /// One line: message and hint.
     public var description: String { hint.map { "\(message) (\($0))" } ?? message }
+}
 
+extension HTTPDNSControlSocketError {
     init(_ error: SocketFileError) {
         self.init(
             code: Code(description: error.code.rawValue),
@@ -152,9 +154,5 @@ public struct HTTPDNSControlSocketError: Error, Hashable, Sendable, CustomString
             message: error.message,
             hint: error.hint
         )
-    }
-
-    init(code: Code, path: String, message: String, hint: String?) {
-        (self.code, self.path, self.message, self.hint) = (code, path, message, hint)
     }
 }

@@ -73,6 +73,16 @@ struct CommandFailure: Error, Sendable {
         .failed(code: "output-failed", message, hint: hint, curlStatus: CurlExitStatus.writeFailed)
     }
 
+    /// Returns the failure of a command in a build without a package trait that it needs.
+    static func withoutTrait(_ trait: String, neededBy command: String) -> CommandFailure {
+        CommandFailure(
+            kind: .usage,
+            code: "trait",
+            message: "this resolve-test was built without the trait \(trait), which \(command) needs",
+            hint: "build it with: swift build --traits default,CommandLine,\(trait)"
+        )
+    }
+
     static func information(_ text: String) -> CommandFailure {
         CommandFailure(kind: .information, code: "information", message: text)
     }

@@ -166,18 +166,18 @@ final class Interruption: Sendable {
         work.cancel()
     }
 
-    /// The signals that were ignored when the program began: a child goes on to ignore them. The first access must come before any
-    /// of them is changed.
+    /// The signals whose handling the program changes.
+    static let changedSignals = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE]
+
+    /// Those that were ignored when the program began, as by `trap '' PIPE`: it and its children go on to ignore them. The first
+    /// access must come before any of them is changed.
     static let ignoredAtStart = Set(
-        [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE].filter { number in
+        changedSignals.filter { number in
             var action = sigaction()
             sigaction(number, nil, &action)
             return isIgnore(action.__sigaction_handler.sa_handler)
         }
     )
-
-    /// Whether SIGPIPE was ignored when the program began, as by `trap '' PIPE`. The first access ignores it.
-    static let inheritsIgnoredBrokenPipe = isIgnore(signal(SIGPIPE, SIG_IGN))
 
     /// Ends the program like others whose reader has gone (`| head`): no message, 141 in the shell.
     static func endAsBrokenPipe() -> Never {

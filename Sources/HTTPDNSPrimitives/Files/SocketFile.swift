@@ -163,10 +163,10 @@ package struct UnixSocketAddress {
 
     /// - Returns: Nil for a path that is empty, too long, or has a NUL in it.
     package init?(path: String) {
-        let octets = Array(path.utf8)
-        guard (1...UnixSocketAddress.maximumPath).contains(octets.count), !octets.contains(0) else { return nil }
+        let bytes = Array(path.utf8)
+        guard (1...UnixSocketAddress.maximumPath).contains(bytes.count), !bytes.contains(0) else { return nil }
         address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: octets) }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
     }
 
     /// - Throws: The number of the system's error.

@@ -157,12 +157,7 @@ struct AgentCommand: Subcommand {
     }
     #else
     func perform(on console: Console) async throws -> Int32 {
-        throw CommandFailure(
-            kind: .usage,
-            code: "trait",
-            message: "this resolve-test was built without the traits NIO and YAML, which agent needs",
-            hint: "build it with: swift build --traits default,CommandLine,NIO"
-        )
+        throw CommandFailure.withoutTrait("NIO", neededBy: "agent")
     }
     #endif
 }

@@ -119,12 +119,7 @@ struct RunCommand: Subcommand {
     private func say(_ note: String, _ console: Console) { console.note([note], unless: false) }
     #else
     func perform(on console: Console) async throws -> Int32 {
-        throw CommandFailure(
-            kind: .usage,
-            code: "trait",
-            message: "this resolve-test was built without the traits NIO and YAML, which run needs",
-            hint: "build it with: swift build --traits default,CommandLine,NIO"
-        )
+        throw CommandFailure.withoutTrait("NIO", neededBy: "run")
     }
     #endif
 }

@@ -72,12 +72,7 @@ struct ServeCommand: Subcommand {
         }
         return ExitStatus.done
         #else
-        throw CommandFailure(
-            kind: .usage,
-            code: "trait",
-            message: "this resolve-test was built without the trait LocalProvider, which serve needs",
-            hint: "build it with: swift build --traits default,LocalProvider"
-        )
+        throw CommandFailure.withoutTrait("LocalProvider", neededBy: "serve")
         #endif
     }
 

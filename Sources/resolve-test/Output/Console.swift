@@ -99,7 +99,7 @@ struct StandardStream: Sendable {
             }
             if count >= 0 {
                 written += count
-            } else if errno == EPIPE, !Interruption.inheritsIgnoredBrokenPipe {
+            } else if errno == EPIPE, !Interruption.ignoredAtStart.contains(SIGPIPE) {
                 Interruption.endAsBrokenPipe()
             } else if errno == EAGAIN {
                 // A terminal or pipe that another program made non-blocking.

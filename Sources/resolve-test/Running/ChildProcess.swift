@@ -23,9 +23,6 @@ final class ChildProcess: Sendable {
         case signal(Int32)
     }
 
-    /// The signals whose handling a child must not inherit: this program ignores some of them.
-    private static let defaultSignals = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE]
-
     /// Starts a program.
     /// - Parameter arguments: Its path and its arguments.
     /// - Throws: The number of the system's error.
@@ -84,7 +81,8 @@ final class ChildProcess: Sendable {
         defer { posix_spawnattr_destroy(&attributes) }
         var defaults = sigset_t()
         sigemptyset(&defaults)
-        for signal in defaultSignals where !Interruption.ignoredAtStart.contains(signal) {
+        // This program ignores some of them.
+        for signal in Interruption.changedSignals where !Interruption.ignoredAtStart.contains(signal) {
             sigaddset(&defaults, signal)
         }
         posix_spawnattr_setsigdefault(&attributes, &defaults)

@@ -65,9 +65,7 @@ struct PrivateHosts: Sendable {
     private func write() throws {
         let names = Set(
             resolver.mappings.current.rules.keys.compactMap { key -> HTTPDNSName? in
-                guard case .exact(let name) = key.pattern, resolver.decidesAlone(.init(.name(name), port: 0)) else {
-                    return nil
-                }
+                guard case .exact(let name) = key.pattern, isDecided(name) else { return nil }
                 return name
             }
         )
@@ -76,6 +74,10 @@ struct PrivateHosts: Sendable {
         try file.seek(toOffset: 0)
         try file.write(contentsOf: Data(text.utf8))
         try file.truncate(atOffset: UInt64(text.utf8.count))
+    }
+
+    private func isDecided(_ name: HTTPDNSName) -> Bool {
+        resolver.decidesAlone(.init(.name(name), port: 0), allowingFallback: true)
     }
 
     /// Returns the addresses of a name's mapping that the policy allows; nil for what a hosts file cannot express.
@@ -135,65 +137,6 @@ enum SwitchConfiguration {
         return (given + machine + ["/lib64", "/usr/lib64", "/lib", "/usr/lib"]).contains {
             access("\($0)/libnss_resolve.so.2", R_OK) == 0
         }
-    }
-}
-
-/// The signals of a program that runs a command: those of the terminal reach both, and others are passed on.
-final class ForwardedSignals: Sendable {
-    private struct State {
-        var child: ChildProcess?
-        /// Those that came while there was no child.
-        var waiting: [Int32] = []
-        var sources: [any DispatchSourceSignal] = []
-    }
-
-    private let state = Lock(State())
-
-    init() {
-        for number in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]
-        where !Interruption.ignoredAtStart.contains(number) {
-            signal(number, SIG_IGN)
-            state.withLock { state in
-                let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-                source.setEventHandler { [self] in pass(number) }
-                source.resume()
-                state.sources.append(source)
-            }
-        }
-    }
-
-    /// Passes signals on to a child until it ends, also those that have come before it.
-    func forwarded(to child: ChildProcess) async -> ChildProcess.End {
-        let waiting = state.withLock { state in
-            state.child = child
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for number in waiting { child.send(number) }
-        defer { state.withLock { $0.child = nil } }
-        return await child.end()
-    }
-
-    private func pass(_ number: Int32) {
-        let child = state.withLock { state in
-            if state.child == nil { state.waiting.append(number) }
-            // The terminal has sent these to the command too.
-            return [SIGINT, SIGQUIT].contains(number) ? nil : state.child
-        }
-        child?.send(number)
-    }
-
-    /// Ends this program by the signal that ended the command, without a second core file.
-    static func end(by number: Int32) -> Never {
-        var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
-        signal(number, SIG_DFL)
-        var numbers = sigset_t()
-        sigemptyset(&numbers)
-        sigaddset(&numbers, number)
-        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
-        kill(getpid(), number)
-        exit(ExitStatus.signal(number))
     }
 }
 #endif

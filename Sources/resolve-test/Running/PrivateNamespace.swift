@@ -46,7 +46,11 @@ struct PrivateNamespace {
         // After the change of credentials, which would clear it.
         if let parent = Int32(String(cString: parent)) { ParentProcess(parent).endsThisOne() }
         execvp(program, CommandLine.unsafeArgv + 4)
-        exit(CommandStart.refused(String(cString: program), errno))
+        // As shells have it.
+        let (status, reason): (Int32, String) = (errno == ENOENT ? 127 : 126, String(cString: strerror(errno)))
+        let name = PrintableText.line(String(cString: program))
+        StandardStream(descriptor: STDERR_FILENO).say("resolve-test: \(name): \(reason)\n")
+        exit(status)
     }
 
     private func enterOrExit() {
@@ -174,17 +178,6 @@ struct ParentProcess {
         guard identifier != 0 else { return }
         _ = chttpdns_set_parent_death_signal(SIGTERM)
         if getppid() != identifier { exit(ExitStatus.failed) }
-    }
-}
-
-/// A command that could not be started.
-enum CommandStart {
-    /// Reports it.
-    /// - Returns: The exit status, as shells have it.
-    static func refused(_ program: String, _ error: Int32) -> Int32 {
-        let reason = String(cString: strerror(error))
-        StandardStream(descriptor: STDERR_FILENO).say("resolve-test: \(PrintableText.line(program)): \(reason)\n")
-        return error == ENOENT ? 127 : 126
     }
 }
 #endif

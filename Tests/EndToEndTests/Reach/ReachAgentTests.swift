@@ -10,7 +10,11 @@ import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
-@Suite("The agent for the programs of a machine", .enabled(if: BindMount.isPossible, "only root may mount"))
+@Suite(
+    "The agent for the programs of a machine",
+    .enabled(if: ServerRig.hasProcessForItself, "its watchdog ends it when it does not reply within a second"),
+    .enabled(if: BindMount.isPossible, "only root may mount")
+)
 struct ReachAgentTests {
     /// Runs a script beside an agent whose files are in `$F`. `$R` is resolve-test, and `in_namespace COMMAND` runs a command whose
     /// libnss-resolve asks the agent.
@@ -101,7 +105,6 @@ struct ReachAgentTests {
 
     @Test(
         "A killed agent costs milliseconds, a stopped one seconds, then DNS answers",
-        .enabled(if: ServerRig.hasProcessForItself, "it measures time"),
         .enabled(if: NameServiceLibrary.isUsable && Command.find("/usr/bin/python3") != nil),
         .timeLimit(.minutes(1)),
         arguments: [(SIGKILL, 0.1), (SIGSTOP, 4)] as [(Int32, Double)]
@@ -222,8 +225,7 @@ struct ReachAgentTests {
     @Test("An agent with many callers that wait for replies is not taken for one that hangs")
     func isFull() async throws {
         let script = """
-            # The watchdog has asked once by then.
-            sleep 1.5
+            sleep 1.5  # The watchdog has asked once by then.
             /usr/bin/python3 - "$F/socket" <<'END'
             import socket, sys, time
             call = b'{"method":"io.systemd.Resolve.ResolveHostname","parameters":{"name":"one.test"}}\\0'
