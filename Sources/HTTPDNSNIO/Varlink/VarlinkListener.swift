@@ -199,8 +199,6 @@ private final class VarlinkHandler: ChannelInboundHandler {
     private var messages = VarlinkMessages()
     /// The peer, once it is admitted.
     private var peer: PeerCredentials?
-    /// Whether it counts among the connections of its user.
-    private var isCounted = false
     /// The number of the last call, so that its reply is written once.
     private var call = 0
     private var work: Task<Void, Never>?
@@ -223,12 +221,8 @@ private final class VarlinkHandler: ChannelInboundHandler {
     }
 
     private func admit(_ peer: PeerCredentials?, _ context: ChannelHandlerContext) {
-        guard let peer else { return context.close(promise: nil) }
-        // The watchdog must not take a full agent for one that hangs.
-        let isOfAgent = peer.process == getpid() || peer.process == getppid()
-        guard isOfAgent || state.opened(by: peer.user) else { return context.close(promise: nil) }
+        guard let peer, state.opened(by: peer.user) else { return context.close(promise: nil) }
         self.peer = peer
-        isCounted = !isOfAgent
         context.read()
     }
 
@@ -236,8 +230,7 @@ private final class VarlinkHandler: ChannelInboundHandler {
         work?.cancel()
         limit?.cancel()
         (work, limit, messages) = (nil, nil, VarlinkMessages())
-        if isCounted, let peer { state.closed(by: peer.user) }
-        isCounted = false
+        if let peer { state.closed(by: peer.user) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -140,7 +140,9 @@ struct AgentCommand: Subcommand {
     private static func kill(_ child: ChildProcess, ifHungOn socket: String) async -> Bool {
         // It reads its file first, from a file system that may be slow.
         let begun = ContinuousClock.now
-        while !child.isEnding, !AgentWatchdog.isAlive(socket), ContinuousClock.now - begun < AgentWatchdog.startLimit {
+        while !child.isEnding, AgentWatchdog.ask(socket) != .replied,
+            ContinuousClock.now - begun < AgentWatchdog.startLimit
+        {
             try? await Task.sleep(for: .milliseconds(100))
         }
         let isHung = await AgentWatchdog.watch(socket, while: { !child.isEnding })

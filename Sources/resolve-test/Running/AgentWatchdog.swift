@@ -15,21 +15,34 @@ enum AgentWatchdog {
     /// The time that an agent has to open its socket.
     static let startLimit = Duration.seconds(60)
 
-    /// Returns whether an agent replies. Blocks for the limit at most.
-    static func isAlive(_ path: String) -> Bool {
+    enum Answer {
+        case replied
+        /// Nobody listens, or the connection was closed: the agent ends, or has ended, or has its limit of connections.
+        case closed
+        /// It hangs.
+        case silent
+    }
+
+    /// Asks an agent. Blocks for the limit at most.
+    static func ask(_ path: String) -> Answer {
         guard let address = UnixSocketAddress(path: path),
             let descriptor = try? UnixSocketAddress.newSocket(isBlocking: true)
-        else { return false }
+        else { return .closed }
         defer { close(descriptor) }
         var limit = timeval(tv_sec: 1, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
-        guard (try? address.connect(descriptor)) != nil else { return false }
+        do throws(SystemErrorNumber) {
+            try address.connect(descriptor)
+        } catch {
+            return error.number == EAGAIN ? .silent : .closed
+        }
         let question = Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0]
-        guard send(descriptor, question, question.count, Int32(MSG_NOSIGNAL)) == question.count else { return false }
+        _ = send(descriptor, question, question.count, Int32(MSG_NOSIGNAL))
         var reply: UInt8 = 0
-        return recv(descriptor, &reply, 1, 0) == 1
+        let count = recv(descriptor, &reply, 1, 0)
+        return count == 1 ? .replied : count < 0 && errno == EAGAIN ? .silent : .closed
     }
 
     /// Asks at the interval, on a thread of its own, until the agent does not reply or `continues` returns false.
@@ -45,10 +58,7 @@ enum AgentWatchdog {
         let result = OneShot<Bool>()
         let hasThread = DetachedThread.start {
             while continues() {
-                // Without its socket it ends, or nobody can ask it.
-                guard path.map({ isAlive($0) || access($0, F_OK) != 0 }) ?? true else {
-                    return _ = result.deliver(continues())
-                }
+                if let path, ask(path) == .silent { return _ = result.deliver(continues()) }
                 onReply()
                 usleep(UInt32(interval.wholeNanoseconds / 1_000))
             }
