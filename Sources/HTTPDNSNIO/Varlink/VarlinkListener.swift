@@ -209,9 +209,8 @@ private final class VarlinkHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         guard let provider = context.channel as? any SocketOptionProvider else { return context.close(promise: nil) }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        let level = NIOBSDSocket.OptionLevel(rawValue: SOL_SOCKET)
         let credentials: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(
-            level: level,
+            level: NIOBSDSocket.OptionLevel(rawValue: SOL_SOCKET),
             name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
         )
         credentials.whenComplete { result in

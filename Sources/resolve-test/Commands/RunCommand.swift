@@ -79,13 +79,11 @@ struct RunCommand: Subcommand {
         defer { following.cancel() }
 
         var environment = console.environment
-        let hasLibrary = SwitchConfiguration.hasLibrary(console.environment)
-        if !hasLibrary, !hosts.hasAll {
-            say(
+        if !SwitchConfiguration.hasLibrary(environment), !hosts.hasAll {
+            let note =
                 "libnss-resolve is not installed: names other than those of plain mappings are known to programs "
-                    + "that follow the variables for proxies, such as curl and git",
-                console
-            )
+                + "that follow the variables for proxies, such as curl and git"
+            console.note([note], unless: false)
             environment.merge(proxy.listener.environment) { $1 }
         }
         var end = try await start(in: folder, environment, signals)
@@ -93,11 +91,10 @@ struct RunCommand: Subcommand {
             guard !requiresNamespace else {
                 throw CommandFailure.failed(code: "no-namespace", "the machine refuses a namespace: \(refusal)")
             }
-            say(
+            let note =
                 "the machine refuses a namespace (\(refusal)); the command gets the variables for proxies, which curl, git, "
-                    + "wget, Go and Python's urllib follow, and Java, Node and psql do not",
-                console
-            )
+                + "wget, Go and Python's urllib follow, and Java, Node and psql do not"
+            console.note([note], unless: false)
             environment.merge(proxy.listener.environment) { $1 }
             end = try await start(in: PrivateNamespace.noFolder, environment, signals)
         }
@@ -115,8 +112,6 @@ struct RunCommand: Subcommand {
         let arguments = ["/proc/self/exe", PrivateNamespace.word, folder, "\(getpid())"] + command
         return try await signals.forwarded(to: ChildProcess.start(arguments, environment: environment))
     }
-
-    private func say(_ note: String, _ console: Console) { console.note([note], unless: false) }
     #else
     func perform(on console: Console) async throws -> Int32 {
         throw CommandFailure.withoutTrait("NIO", neededBy: "run")

@@ -44,7 +44,7 @@ struct PrivateNamespace {
         else { return }
         if String(cString: folder) != noFolder { PrivateNamespace(folder: String(cString: folder)).enterOrExit() }
         // After the change of credentials, which would clear it.
-        if let parent = Int32(String(cString: parent)) { ParentProcess(parent).endsThisOne() }
+        if let parent = Int32(String(cString: parent)) { ParentProcess.endsThisOne(parent) }
         execvp(program, CommandLine.unsafeArgv + 4)
         // As shells have it.
         let (status, reason): (Int32, String) = (errno == ENOENT ? 127 : 126, String(cString: strerror(errno)))
@@ -167,17 +167,14 @@ struct PrivateNamespace {
     }
 }
 
-/// The process that started this one; 0 for one whose end does not matter.
-struct ParentProcess {
-    private let identifier: Int32
-
-    init(_ identifier: Int32) { self.identifier = identifier }
-
-    /// Ends this process when that one ends (PR_SET_PDEATHSIG), also if it has ended already.
-    func endsThisOne() {
-        guard identifier != 0 else { return }
+/// The process that started this one.
+enum ParentProcess {
+    /// Ends this process when its parent ends (PR_SET_PDEATHSIG), also if that has ended already.
+    /// - Parameter parent: The parent's number; 0 when its end does not matter.
+    static func endsThisOne(_ parent: Int32) {
+        guard parent != 0 else { return }
         _ = chttpdns_set_parent_death_signal(SIGTERM)
-        if getppid() != identifier { exit(ExitStatus.failed) }
+        if getppid() != parent { exit(ExitStatus.failed) }
     }
 }
 #endif
