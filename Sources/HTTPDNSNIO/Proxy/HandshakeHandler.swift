@@ -126,15 +126,14 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         server.whenComplete { result in
             let ((handler, context), ends) = (bound.value, ends.value)
             let client = context.channel
-            guard case .success(let server) = result, client.isActive else {
-                handler.shared.gaveUp()
+            guard case .success(let server) = result, client.isActive,
+                (try? client.pipeline.syncOperations.addHandler(ends.client)) != nil
+            else {
+                handler.shared.gaveUp(target)
                 if case .success(let server) = result { server.close(promise: nil) }
                 return client.close(promise: nil)
             }
-            guard
-                let number = handler.shared.opened(target, socket.endpoint, activity, client: client, server: server),
-                (try? client.pipeline.syncOperations.addHandler(ends.client)) != nil
-            else {
+            guard let number = handler.shared.opened(target, socket, activity, client: client, server: server) else {
                 server.close(promise: nil)
                 return client.close(promise: nil)
             }

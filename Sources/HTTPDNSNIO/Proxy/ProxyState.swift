@@ -14,7 +14,7 @@ internal import Synchronization
 final class ProxyState: Sendable {
     private struct Open: Sendable {
         var target: ProxyHandshake.Target
-        var endpoint: HTTPDNSEndpoint
+        var socket: HTTPDNSClient.ConnectedSocket
         var startedAt: MonotonicTime
         let activity: TunnelActivity
         let client: any Channel
@@ -29,16 +29,23 @@ final class ProxyState: Sendable {
         }
     }
 
-    /// The addresses of a host with tunnels, since its first one.
+    /// The addresses of a host with tunnels, since before the first one was made.
     private struct Followed: Sendable {
         let task: Task<Void, Never>
+        /// The number of tunnels, those in the making included.
+        var users = 0
         var newest: [HTTPDNSEndpoint] = []
+        /// The settings of the first addresses. A tunnel begun under earlier ones leads to what the host had before.
+        var firstGeneration: UInt64 = 0
         /// Those that the host had, and perhaps has. A tunnel may rightly lead elsewhere, such as to an address of the system or a
         /// proxy's.
         var known: Set<HTTPDNSEndpoint> = []
 
-        /// Whether the host had an address, and has it no more.
-        func hasLeft(_ endpoint: HTTPDNSEndpoint) -> Bool { known.contains(endpoint) && !newest.contains(endpoint) }
+        /// Whether the host had the address of a tunnel, and has it no more.
+        func hasLeft(_ socket: HTTPDNSClient.ConnectedSocket) -> Bool {
+            !newest.contains(socket.endpoint)
+                && (known.contains(socket.endpoint) || socket.generation < firstGeneration)
+        }
     }
 
     /// The maximum number of connections without a tunnel: peers without the password must not take the descriptors of the process.
@@ -56,6 +63,14 @@ final class ProxyState: Sendable {
         /// Whether the tunnels to left addresses are looked at.
         var isDraining = false
         var isClosed = false
+
+        /// Notes that a tunnel is not made, or is closed. The last one's host is followed no more.
+        /// - Returns: What followed it.
+        mutating func leave(_ target: ProxyHandshake.Target) -> Task<Void, Never>? {
+            guard let users = followed[target]?.users else { return nil }
+            followed[target]?.users = users - 1
+            return users == 1 ? followed.removeValue(forKey: target)?.task : nil
+        }
     }
 
     let client: HTTPDNSClient
@@ -85,7 +100,7 @@ final class ProxyState: Sendable {
             HTTPDNSProxy.Tunnel(
                 host: open.target.host,
                 port: open.target.port,
-                endpoint: open.endpoint,
+                endpoint: open.socket.endpoint,
                 bytesSent: open.activity.sent.load(ordering: .relaxed),
                 bytesReceived: open.activity.received.load(ordering: .relaxed),
                 age: now - open.startedAt
@@ -116,10 +131,16 @@ final class ProxyState: Sendable {
 
     func endedHandshake(_ channel: any Channel) { state.withLock { $0.handshakes[ObjectIdentifier(channel)] = nil } }
 
-    /// Notes that a connection that ``connect(to:)`` has made is not used.
-    func gaveUp() { state.withLock { $0.pending -= 1 } }
+    /// Notes that a tunnel is not made.
+    func gaveUp(_ target: ProxyHandshake.Target) {
+        let task = state.withLock { state in
+            state.pending -= 1
+            return state.leave(target)
+        }
+        task?.cancel()
+    }
 
-    /// Connects to a destination. A socket is to be followed by ``opened(_:_:_:client:server:)`` or ``gaveUp()``.
+    /// Connects to a destination. A socket is to be followed by ``opened(_:_:_:client:server:)`` or ``gaveUp(_:)``.
     /// - Returns: The socket; nil with the outcome of a failure.
     func connect(
         to target: ProxyHandshake.Target
@@ -129,6 +150,7 @@ final class ProxyState: Sendable {
                 return false
             }
             state.pending += 1
+            follow(target, &state)
             return true
         }
         guard hasRoom else {
@@ -137,7 +159,7 @@ final class ProxyState: Sendable {
         }
         do {
             guard let addresses = try await guardedAddresses(of: target) else {
-                gaveUp()
+                gaveUp(target)
                 count(\.failed)
                 return (
                     nil,
@@ -149,15 +171,15 @@ final class ProxyState: Sendable {
             let scope = HTTPDNSAddressPolicy.Scope(of: socket.endpoint.address)
             guard socket.endpoint.port != ownPort || scope != .loopback else {
                 Glibc.close(socket.descriptor)
-                gaveUp()
+                gaveUp(target)
                 return (nil, .forbidden("the proxy makes no tunnels to itself"))
             }
             return (socket, .connected)
         } catch is CancellationError {
-            gaveUp()
+            gaveUp(target)
             return (nil, .late("the client has left"))
         } catch {
-            gaveUp()
+            gaveUp(target)
             count(\.failed)
             let outcome = ProxyHandshake.Outcome(error)
             configuration.logger?.info(
@@ -188,36 +210,34 @@ final class ProxyState: Sendable {
     /// - Returns: Its number; nil after the shutdown.
     func opened(
         _ target: ProxyHandshake.Target,
-        _ endpoint: HTTPDNSEndpoint,
+        _ socket: HTTPDNSClient.ConnectedSocket,
         _ activity: TunnelActivity,
         client: any Channel,
         server: any Channel
     ) -> UInt64? {
         let now = clock.now()
-        let (number, isNew, begins) = state.withLock { state -> (UInt64?, Bool, Bool) in
+        let (number, begins) = state.withLock { state -> (UInt64?, Bool) in
             state.pending -= 1
-            guard !state.isClosed else { return (nil, false, false) }
+            guard !state.isClosed else { return (nil, false) }
             state.counters.opened += 1
             state.lastTunnel += 1
             var open = Open(
                 target: target,
-                endpoint: endpoint,
+                socket: socket,
                 startedAt: now,
                 activity: activity,
                 client: client,
                 server: server
             )
-            let followed = state.followed[target]
             // The host may have moved meanwhile.
-            if let deadline = configuration.drainDeadline, followed?.hasLeft(endpoint) == true {
+            if let deadline = configuration.drainDeadline, state.followed[target]?.hasLeft(socket) == true {
                 open.drain = TunnelDrain(leftAt: now, deadline: deadline)
             }
             state.tunnels[state.lastTunnel] = open
             let begins = open.drain != nil && !state.isDraining
             if begins { state.isDraining = true }
-            return (state.lastTunnel, configuration.drainDeadline != nil && followed == nil, begins)
+            return (state.lastTunnel, begins)
         }
-        if isNew { follow(target) }
         if begins { startDraining() }
         return number
     }
@@ -231,10 +251,7 @@ final class ProxyState: Sendable {
             case .deadline: state.counters.endedAtDeadline += 1
             case nil: break
             }
-            let target = open.target
-            guard state.followed[target] != nil else { return nil }
-            let isLast = !state.tunnels.values.contains { $0.target == target }
-            return isLast ? state.followed.removeValue(forKey: target)?.task : nil
+            return state.leave(open.target)
         }
         task?.cancel()
     }
@@ -252,14 +269,16 @@ final class ProxyState: Sendable {
 
     // MARK: draining
 
-    /// Follows the addresses of a host for as long as it has tunnels.
-    private func follow(_ target: ProxyHandshake.Target) {
-        guard let host = try? HTTPDNSHost(target.host) else { return }
+    /// Follows the addresses of a host for one tunnel more.
+    private func follow(_ target: ProxyHandshake.Target, _ state: inout State) {
+        guard configuration.drainDeadline != nil, let host = try? HTTPDNSHost(target.host) else { return }
+        defer { state.followed[target]?.users += 1 }
+        guard state.followed[target] == nil else { return }
         let updates = client.resolver.addresses(of: HTTPDNSResolver.Query(host, port: target.port))
         let task = Task.detached { [weak self] in
             while !Task.isCancelled {
                 do {
-                    for try await resolution in updates { self?.moved(target, to: resolution.endpoints) }
+                    for try await resolution in updates { self?.moved(target, to: resolution) }
                 } catch let error as HTTPDNSResolver.Error where error.code == .shutDown {
                     return
                 } catch {
@@ -267,27 +286,23 @@ final class ProxyState: Sendable {
                 }
             }
         }
-        let isOver = state.withLock { state in
-            guard !state.isClosed, state.followed[target] == nil else { return true }
-            state.followed[target] = Followed(task: task)
-            return false
-        }
-        if isOver { task.cancel() }
+        state.followed[target] = Followed(task: task)
     }
 
-    private func moved(_ target: ProxyHandshake.Target, to endpoints: [HTTPDNSEndpoint]) {
+    private func moved(_ target: ProxyHandshake.Target, to resolution: HTTPDNSResolver.Resolution) {
         guard let deadline = configuration.drainDeadline else { return }
         let now = clock.now()
         let begins = state.withLock { state in
             guard var followed = state.followed[target] else { return false }
-            followed.newest = endpoints
+            followed.newest = resolution.endpoints
+            if followed.known.isEmpty { followed.firstGeneration = resolution.generation }
             var hasLeft = false
             for (number, open) in state.tunnels where open.target == target && open.ending == nil {
-                let isLeft = followed.hasLeft(open.endpoint)
+                let isLeft = followed.hasLeft(open.socket)
                 state.tunnels[number]?.drain = isLeft ? open.drain ?? TunnelDrain(leftAt: now, deadline: deadline) : nil
                 hasLeft = hasLeft || isLeft
             }
-            followed.known.formUnion(endpoints)
+            followed.known.formUnion(resolution.endpoints)
             state.followed[target] = followed
             guard hasLeft, !state.isDraining else { return false }
             state.isDraining = true

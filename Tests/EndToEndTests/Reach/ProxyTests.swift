@@ -236,6 +236,32 @@ struct ReachProxyTests {
         }
     }
 
+    @Test("Tunnels whose host moves while they are made end as others do", .timeLimit(.minutes(1)))
+    func movesWhileMade() async throws {
+        let rig = try await ServerRig.shared()
+        let server = try RawServer { _ in [.hang] }
+        var configuration = HTTPDNSProxy.Configuration()
+        configuration.drainDeadline = .seconds(600)
+        let settings = try rig.settings(besides: ["*.moved.test": .addresses(["127.0.0.1"])])
+        try await withProxy(settings, configuration) { proxy, client in
+            try await withThrowingTaskGroup(of: String.self) { tasks in
+                for number in 0..<200 {
+                    tasks.addTask { try await connect("\(number).moved.test:\(server.port)", proxy) }
+                }
+                do {
+                    while proxy.counters.opened < 200 { try await Task.sleep(for: .milliseconds(1)) }
+                    try client.mappings.apply { $0["*.moved.test"] = .addresses(["127.0.0.2"]) }
+                    while proxy.counters.endedQuiet < 200 { try await Task.sleep(for: .milliseconds(20)) }
+                } catch {
+                    // Else the tasks would wait for ever.
+                    await proxy.shutdown()
+                    throw error
+                }
+                for try await answer in tasks { #expect(answer == Self.established) }
+            }
+        }
+    }
+
     @Test(
         "A move under load fails no request but those in flight at the deadline",
         .enabled(if: ServerRig.hasProcessForItself, "it waits in real time"),

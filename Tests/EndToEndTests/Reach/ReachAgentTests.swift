@@ -33,7 +33,7 @@ struct ReachAgentTests {
             echo 'hosts: files resolve [!UNAVAIL=return] dns' > "$F/nsswitch.conf"
             "$R" agent --config "$F/httpdns.yaml" > "$F/output" 2> "$F/errors" &
             AGENT=$!
-            while ! grep -q ready "$F/output"; do
+            while ! grep -qs ready "$F/output"; do
                 kill -0 $AGENT || { cat "$F/errors"; exit 99; }
                 sleep 0.02
             done
@@ -251,7 +251,7 @@ struct ReachAgentTests {
         let script = """
             kill -KILL $AGENT; wait $AGENT 2>/dev/null
             "$R" agent --config "$F/httpdns.yaml" > "$F/second" 2> "$F/errors2" & AGENT=$!
-            i=0; while ! grep -q ready "$F/second"; do
+            i=0; while ! grep -qs ready "$F/second"; do
                 # The first one may still hold the socket.
                 kill -0 $AGENT 2>/dev/null || { "$R" agent --config "$F/httpdns.yaml" > "$F/second" 2> "$F/errors2" & AGENT=$!; }
                 sleep 0.1; i=$((i + 1)); [ $i -lt 100 ] || break
