@@ -60,6 +60,9 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
     static func lowercased(_ octet: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
     }
+
+    /// Returns whether a lower-case octet is an ASCII letter.
+    static func isLetter(_ octet: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(octet) }
 }
 
 extension DNSName {

@@ -8,8 +8,8 @@ package enum DNSQuery {
     /// The block size of padding, so that the length of a query reveals little (RFC 8467 section 4.1).
     static let paddingBlockOctets = 128
 
-    /// The UDP payload size in the OPT record. It has no effect over HTTPS, but a front end may forward the record to a
-    /// resolver; 1232 is the recommendation of DNS Flag Day 2020.
+    /// The UDP payload size in the OPT record, by the recommendation of DNS Flag Day 2020. It has no effect over HTTPS, but a front
+    /// end may forward the record to a resolver.
     private static let offeredPayloadOctets: UInt16 = 1232
     /// EDNS option 12, padding (RFC 7830 section 3).
     private static let paddingOption: UInt16 = 12
@@ -21,15 +21,17 @@ package enum DNSQuery {
     /// - Parameters:
     ///   - clientSubnet: The client network (RFC 7871); `nil` sends none.
     ///   - usesEDNS: Whether the query has an EDNS record. Without it, there is no client network and no padding.
+    ///   - isPadded: Whether the padding hides the length of the name, which only encryption makes sense of.
     package static func encoded(
         _ question: DNSQuestion,
         clientSubnet: DNSClientSubnet? = nil,
-        usesEDNS: Bool = true
+        usesEDNS: Bool = true,
+        isPadded: Bool = true
     ) -> [UInt8] {
         let options = clientSubnet?.option ?? []
         let unpadded =
             DNSWireFormat.headerOctets + question.name.octets.count + 4 + optionRecordOctets + options.count
-        let padding = (paddingBlockOctets - unpadded % paddingBlockOctets) % paddingBlockOctets
+        let padding = isPadded ? (paddingBlockOctets - unpadded % paddingBlockOctets) % paddingBlockOctets : 0
 
         var message: [UInt8] = []
         message.reserveCapacity(unpadded + padding)
@@ -46,8 +48,9 @@ package enum DNSQuery {
         message.appendBigEndian(DNSRecordType.opt.number)
         message.appendBigEndian(offeredPayloadOctets)
         message.appendBigEndian(0 as UInt32)
-        message.appendBigEndian(UInt16(truncatingIfNeeded: options.count + 4 + padding))
+        message.appendBigEndian(UInt16(truncatingIfNeeded: options.count + (isPadded ? 4 + padding : 0)))
         message.append(contentsOf: options)
+        guard isPadded else { return message }
         message.appendBigEndian(paddingOption)
         message.appendBigEndian(UInt16(truncatingIfNeeded: padding))
         message.append(contentsOf: repeatElement(0, count: padding))

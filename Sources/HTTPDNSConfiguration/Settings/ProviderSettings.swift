@@ -11,6 +11,7 @@ extension FileSettings {
     package struct Provider: Hashable, Sendable {
         package enum Kind: String, CaseIterable, Hashable, Sendable {
             case doh
+            case dns
             case google = "json-google"
             case cloudflare = "json-cloudflare"
             case alidns = "json-alidns"
@@ -28,6 +29,9 @@ extension FileSettings {
         /// The bootstrap addresses; nil means those of the service's own URL.
         package var bootstrap: [HTTPDNSAddress]?
         package var method = HTTPDNSDoHProvider.Method.get
+        /// The name servers of kind `dns`.
+        package var servers: [HTTPDNSEndpoint]?
+        package var transport = HTTPDNSDNSProvider.Transport.udp
         package var certificateFile: String?
         /// The most private scope that it may answer; nil means ``FileSettings/answerScope``.
         package var answerScope: HTTPDNSAddressPolicy.Scope?
@@ -72,6 +76,7 @@ extension FileSettings.Provider {
     fileprivate static func settings(_ kind: Kind) -> [Setting<Self>] {
         switch kind {
         case .doh: [self.kind, url.required("such as url: \(dohExample)"), bootstrap, method] + service
+        case .dns: [self.kind, servers, transport] + answers
         case .google, .cloudflare: [self.kind, url, bootstrap] + service
         case .alidns: settings(.google) + alidnsAccount
         case .alibabaV1: settings(.google) + alibaba + discovery
@@ -84,7 +89,7 @@ extension FileSettings.Provider {
     fileprivate static func table(_ kind: Kind) -> KeyTable {
         let name = [.google, .cloudflare].contains(kind) ? "json-google or json-cloudflare" : kind.rawValue
         var table = KeyTable("a provider of kind \(name)", settings(kind))
-        if [.doh, .google, .cloudflare, .alidns].contains(kind) { table.later = ["region"] }
+        if [.doh, .dns, .google, .cloudflare, .alidns].contains(kind) { table.later = ["region"] }
         return table
     }
 
@@ -104,9 +109,17 @@ extension FileSettings.Provider {
         .means("The addresses of the service, whose name is never looked up; a named URL needs them.")
     private static let method = Setting("method", \Self.method, .cases())
         .means("The method of DNS over HTTPS; HTTP caches can help with `get`.")
-    private static let service: [Setting<Self>] = [
-        .init("ca_file", \.certificateFile, .readableFile())
-            .means("The PEM file of the only authorities trusted for the service."),
+    private static let servers = Setting("servers", \Self.servers, .servers)
+        .means("The addresses of the name servers, in the order to try; port 53 unless they have another.")
+        .required("such as servers: [10.0.0.2, 10.0.0.3]")
+    private static let transport = Setting("transport", \Self.transport, .cases())
+        .means("The protocol of queries; what is too long for `udp`, or not certain, is asked for over TCP.")
+    private static let service: [Setting<Self>] =
+        [
+            .init("ca_file", \.certificateFile, .readableFile())
+                .means("The PEM file of the only authorities trusted for the service.")
+        ] + answers
+    private static let answers: [Setting<Self>] = [
         .init("answer_scope", \.answerScope, .scope)
             .means("The most private kind of address that it may answer, in place of `policy.providers_may_answer`."),
         .init("limits", \.limits, .limits).means("The limits for its queries."),
@@ -195,6 +208,15 @@ extension SettingForm<[HTTPDNSAddress]> {
         },
         "the service's addresses, one or a list",
         twice: { "\($0) is listed twice: it is on line \($1.line) already" }
+    )
+}
+
+extension SettingForm<[HTTPDNSEndpoint]> {
+    fileprivate static let servers = list(
+        of: SettingForm<HTTPDNSEndpoint>("an address", values: "addresses, with a port or without") {
+            (text, _) throws(ValueMistake) in try TargetText.parseServer(text, port: 53)
+        },
+        "the addresses of name servers, one or a list"
     )
 }
 
@@ -353,7 +375,7 @@ extension FileSettings.Provider {
                 )
             }
         case .alidns: FileSettings.AlidnsAccount.check(&reader, fields, path: path)
-        case .doh, .google, .cloudflare: break
+        case .doh, .dns, .google, .cloudflare: break
         }
     }
 }
@@ -405,6 +427,11 @@ extension FileSettings.Provider {
             settings.trustRoots = trustRoots
             settings.answerScope = answerScope
             return try HTTPDNSDoHProvider(settings)
+        case .dns:
+            var settings = HTTPDNSDNSProvider.Configuration(name: name, servers: servers ?? [])
+            settings.transport = transport
+            settings.answerScope = answerScope
+            return try HTTPDNSDNSProvider(settings)
         case .alibabaV1, .alibabaV2:
             let version: HTTPDNSAlibabaProvider.Version = kind == .alibabaV1 ? .v1 : .v2
             var settings = HTTPDNSAlibabaProvider.Configuration(name: name, version: version, credential: credential)

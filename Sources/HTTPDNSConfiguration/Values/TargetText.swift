@@ -8,8 +8,19 @@ internal import HTTPDNSPrimitives
 package enum TargetText {
     /// Parses `203.0.113.7`, `2001:db8::7`, `[2001:db8::7]`, and with a port `203.0.113.7:8443`, `[2001:db8::7]:8443`.
     package static func parse(_ text: String) throws(ValueMistake) -> HTTPDNSMapping.Target {
+        try parse(text, isMapping: true)
+    }
+
+    /// Parses the same forms for a server.
+    /// - Parameter port: The port where the text has none.
+    static func parseServer(_ text: String, port: UInt16) throws(ValueMistake) -> HTTPDNSEndpoint {
+        let target = try parse(text, isMapping: false)
+        return HTTPDNSEndpoint(address: target.address, port: target.port ?? port)
+    }
+
+    private static func parse(_ text: String, isMapping: Bool) throws(ValueMistake) -> HTTPDNSMapping.Target {
         let (host, port) = split(text)
-        guard let address = address(host) else { throw mistake(in: text, allowed: allowed) }
+        guard let address = address(host) else { throw mistake(in: text, allowed: allowed, isMapping: isMapping) }
         guard let port else { return HTTPDNSMapping.Target(address) }
         return HTTPDNSMapping.Target(address, port: try PortText.parse(port, of: text))
     }
@@ -29,7 +40,11 @@ package enum TargetText {
     static func parseAddress(_ text: String) throws(ValueMistake) -> HTTPDNSAddress {
         let (host, port) = split(text)
         guard let address = address(host) else {
-            throw mistake(in: text, allowed: "allowed: IPv4 such as 192.0.2.53, IPv6 such as \"2001:db8::53\"")
+            throw mistake(
+                in: text,
+                allowed: "allowed: IPv4 such as 192.0.2.53, IPv6 such as \"2001:db8::53\"",
+                isMapping: false
+            )
         }
         guard port == nil else {
             throw ValueMistake("\(quoted(text)) has a port; allowed here: an address alone", hint: "write \(address)")
@@ -57,7 +72,7 @@ package enum TargetText {
     private static let allowed =
         "allowed: IPv4 such as 203.0.113.7, IPv6 such as \"2001:db8::7\", either with a port"
 
-    private static func mistake(in text: String, allowed: String) -> ValueMistake {
+    private static func mistake(in text: String, allowed: String, isMapping: Bool) -> ValueMistake {
         let what = "\(quoted(text)) is not an address"
         let allowsPort = allowed == Self.allowed
         if text.isEmpty { return ValueMistake("an address is missing; \(allowed)") }
@@ -93,7 +108,7 @@ package enum TargetText {
         if (try? HTTPDNSName(text)) != nil {
             return ValueMistake(
                 "\(what) but a name; \(allowed)",
-                hint: !allowsPort
+                hint: !isMapping
                     ? "the name cannot be looked up here" : "for another name's addresses write { via: \(text) }"
             )
         }

@@ -128,10 +128,11 @@ extension Equatable {
 }
 
 extension HTTPDNSProvider {
-    /// The name of the protocol in one-line texts: `doh`, `json`, `alibaba`, `tencent`, or `provider` for a custom provider.
+    /// The name of the protocol in one-line texts: `doh`, `dns`, `json`, `alibaba`, `tencent`, or `provider` for a custom provider.
     package var kind: String {
         switch self {
         case is HTTPDNSDoHProvider: "doh"
+        case is HTTPDNSDNSProvider: "dns"
         case is HTTPDNSJSONProvider: "json"
         case let vendor as any AccountHolding: vendor.protocolName
         default: "provider"

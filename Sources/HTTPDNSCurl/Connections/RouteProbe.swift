@@ -71,18 +71,7 @@ package struct RouteProbe {
         let (descriptor, _) = openSocket(AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { _ = closeSocket(descriptor) }
-        var target = sockaddr_in6()
-        target.sin6_family = sa_family_t(AF_INET6)
-        target.sin6_port = UInt16(443).bigEndian
-        withUnsafeMutableBytes(of: &target.sin6_addr) { octets in
-            octets.storeBytes(of: address.high.bigEndian, as: UInt64.self)
-            octets.storeBytes(of: address.low.bigEndian, toByteOffset: 8, as: UInt64.self)
-        }
-        return withUnsafePointer(to: &target) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
-            }
-        }
+        return HTTPDNSEndpoint(address: address, port: 443).withSocketAddress { connect(descriptor, $0, $1) == 0 }
     }
 }
 

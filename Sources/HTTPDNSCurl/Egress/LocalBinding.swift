@@ -46,22 +46,7 @@ private func bindSocket(_ descriptor: Int32, to address: HTTPDNSAddress) -> Int3
     // Without this the kernel would reserve a port immediately, and one address has only a limited number.
     var one: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &one, socklen_t(MemoryLayout<Int32>.size))
-    let text = address.description
-    func bound<Address>(_ socketAddress: inout Address) -> Int32 {
-        withUnsafePointer(to: &socketAddress) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
-            }
-        }
+    return HTTPDNSEndpoint(address: address, port: 0).withSocketAddress {
+        Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno
     }
-    if address.family == .v4 {
-        var socketAddress = sockaddr_in()
-        socketAddress.sin_family = sa_family_t(AF_INET)
-        guard inet_pton(AF_INET, text, &socketAddress.sin_addr) == 1 else { return EINVAL }
-        return bound(&socketAddress) == 0 ? 0 : errno
-    }
-    var socketAddress = sockaddr_in6()
-    socketAddress.sin6_family = sa_family_t(AF_INET6)
-    guard inet_pton(AF_INET6, text, &socketAddress.sin6_addr) == 1 else { return EINVAL }
-    return bound(&socketAddress) == 0 ? 0 : errno
 }

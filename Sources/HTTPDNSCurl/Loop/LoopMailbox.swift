@@ -224,14 +224,14 @@ extension LoopJob {
 /// made before the thread: a loop without them is not started.
 ///
 /// Safe to share: the descriptors never change, and the kernel serializes the writes.
-final class Waker: Sendable {
+package final class Waker: Sendable {
     /// The eventfd that the loop waits on.
     let descriptor: Int32
     /// The epoll instance of the loop.
     let epoll: Int32
 
     /// - Throws: ``TransferFailure`` when the system has no free descriptor.
-    init() throws(TransferFailure) {
+    package init() throws(TransferFailure) {
         let descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
         guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -243,7 +243,7 @@ final class Waker: Sendable {
         self.descriptor = descriptor
     }
 
-    func wake() {
+    package func wake() {
         var one: UInt64 = 1
         _ = write(descriptor, &one, 8)
     }

@@ -111,7 +111,7 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
     package var description: String { message }
 
     /// - Parameter number: The system's error number.
-    static func noDescriptor(_ number: Int32) -> TransferFailure {
+    package static func noDescriptor(_ number: Int32) -> TransferFailure {
         TransferFailure(
             code: .transport,
             phase: .queue,

@@ -82,6 +82,26 @@ struct ProviderSettingsTests {
         #expect(paid.providers == [account])
     }
 
+    @Test("Name servers have port 53 unless another is written")
+    func nameServers() async throws {
+        let text = """
+            version: 1
+            providers:
+              a: { kind: dns, servers: 10.0.0.2, answer_scope: private }
+              b: { kind: dns, servers: [10.0.0.2, "10.0.0.3:5353", "2001:db8::2", "[2001:db8::3]:54"], transport: tcp }
+            """
+        let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
+        #expect(
+            settings.providers.map { $0.servers?.map(\.description) } == [
+                ["10.0.0.2:53"], ["10.0.0.2:53", "10.0.0.3:5353", "[2001:db8::2]:53", "[2001:db8::3]:54"],
+            ]
+        )
+        #expect(settings.providers.map(\.transport) == [.udp, .tcp])
+        let providers = try HTTPDNSConfigurationFile.parse(text, name: "f.yaml").resolver.providers
+        #expect(providers.map(\.kind) == ["dns", "dns"] && providers.map(\.answerScope) == [.private, .public])
+        for provider in providers { await provider.shutdown() }
+    }
+
     @Test("Alibaba settings are read: account, secrets, region, parameters and files")
     func alibaba() async throws {
         let text = """

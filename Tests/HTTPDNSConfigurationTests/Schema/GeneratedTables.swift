@@ -60,7 +60,7 @@ struct GeneratedTablesTests {
     private func providers(_ kinds: String) -> [SettingFacts] {
         let all = FileSettings.facts.first { $0.key == "providers" }?.entries ?? []
         var found: [SettingFacts] = []
-        for kind in ["doh", "json-alidns", "alibaba-v2", "tencent"] {
+        for kind in ["doh", "json-alidns", "dns", "alibaba-v2", "tencent"] {
             let settings = all.first { $0.name == "a provider of kind \(kind)" }?.parts ?? []
             let new = settings.filter { setting in
                 !found.contains { $0.key == setting.key && $0.sentence == setting.sentence }

@@ -98,6 +98,7 @@ struct Section: Sendable, CustomTestStringConvertible {
             Section("rollout", ["a route's rollout"], HTTPDNSRoute.Rollout(percent: 1)),
             Section("mapping", ["a mapping"], HTTPDNSMapping(.system)),
             Section("doh", ["a provider of kind doh"], HTTPDNSDoHProvider.Configuration(name: "a", url: "")),
+            Section("dns", ["a provider of kind dns"], HTTPDNSDNSProvider.Configuration(name: "a", servers: [])),
             Section(
                 "json",
                 ["a provider of kind json-google or json-cloudflare"],
@@ -168,9 +169,9 @@ private let nameExceptions = """
     decided before the file is read: client.=watchesFile client.=reloadsOnHangUp
     not public: resolver.=hasIPv6Route resolver.=indexedMappings client.=trustOrigins client.=source \
         client.=environment client.=random client.=wallClock client.=innermost client.=systemResolver keepalive.=isOff
-    key or position of the entry: route.=pattern route.=location mapping.=location doh.=name json.=name alibaba.=name \
+    key or position of the entry: route.=pattern route.=location mapping.=location doh.=name dns.=name json.=name alibaba.=name \
         tencent.=name
-    the kind of the provider: doh.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=
+    the kind of the provider: doh.kind= dns.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=
     account and secrets are keys of the provider: alibaba.=credential tencent.=credential
     the file names a path: doh.ca_file=trustRoots json.ca_file=trustRoots alibaba.ca_file=trustRoots \
         tencent.ca_file=trustRoots alibaba.addresses_file=addressStore tencent.addresses_file=addressStore \
@@ -186,7 +187,7 @@ private let nameExceptions = """
     an abbreviation in capitals: trust.ciphers_tls13=ciphersTLS13 host-trust.ciphers_tls13=ciphersTLS13
     has one value, the behavior: cache.refresh_idle_names=
     of the whole client, not of a host: host-trust.=pinsByHost host-trust.=writesKeyLog
-    limits are at the provider in the file: resolver.=providerLimits doh.limits= json.limits= alibaba.limits= \
+    limits are at the provider in the file: resolver.=providerLimits doh.limits= dns.limits= json.limits= alibaba.limits= \
         tencent.limits=
     the switch of the client is on top of the file: resolver.enabled= client.=isEnabled
     another level (resolver): cache.preresolve= resolver.=preresolve cache.file= resolver.=snapshotPath

@@ -66,6 +66,9 @@ struct SchemaTests {
             "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [dns.example] } }",
             "providers: { a: { kind: doh, url: https://192.0.2.53/, method: GET } }",
             "providers: { a: { kind: doh, url: https://192.0.2.53/, secret: x } }",
+            "providers: { a: { kind: dns } }", "providers: { a: { kind: dns, servers: [] } }",
+            "providers: { a: { kind: dns, servers: 10.0.0.2, transport: sctp } }",
+            "providers: { a: { kind: dns, servers: 10.0.0.2, ca_file: a.pem } }",
             "providers: { a: { kind: json } }", "providers: { a: { kind: json-google, method: get } }",
             "providers: { a: { kind: json-cloudflare, account: b } }",
             "providers: { a: { kind: json-google, url: 192.0.2.53 } }",
@@ -186,8 +189,10 @@ struct SchemaTests {
         let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
         let client = top["client"]?["properties"]
         let providers = objects(definitions["provider"])
-        try #require(providers.count == 6)
-        let kinds = ["doh", "json-google or json-cloudflare", "json-alidns", "alibaba-v1", "alibaba-v2", "tencent"]
+        try #require(providers.count == 7)
+        let kinds = [
+            "doh", "dns", "json-google or json-cloudflare", "json-alidns", "alibaba-v1", "alibaba-v2", "tencent",
+        ]
         let pairs: [(Set<String>, String)] =
             zip(providers, kinds).map { (keys($0), "a provider of kind \($1)") } + [
                 (objects(definitions["secret"]).reduce(into: []) { $0.formUnion(keys($1)) }, "a secret"),

@@ -56,40 +56,40 @@ struct DoHProviderAgainstBINDTests {
         await provider.shutdown()
     }
 
-    @Test(
-        "The zone's records are returned",
-        arguments: [
-            (
-                "dual.test",
-                .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil),
-                .addresses([HTTPDNSAddress(family: .v6, high: 0, low: 1)], timeToLive: .seconds(60), canonicalName: nil)
+    /// What is known about names of the zone.
+    static let zone: [(String, HTTPDNSProviderAnswer.Family, HTTPDNSProviderAnswer.Family)] = [
+        (
+            "dual.test",
+            .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil),
+            .addresses([HTTPDNSAddress(family: .v6, high: 0, low: 1)], timeToLive: .seconds(60), canonicalName: nil)
+        ),
+        (
+            "c1.test",
+            .addresses(
+                [loopback2, HTTPDNSAddress(v4: 127, 0, 0, 3)],
+                timeToLive: .seconds(3),
+                canonicalName: try? HTTPDNSName("one.test")
             ),
-            (
-                "c1.test",
-                .addresses(
-                    [loopback2, HTTPDNSAddress(v4: 127, 0, 0, 3)],
-                    timeToLive: .seconds(3),
-                    canonicalName: try? HTTPDNSName("one.test")
-                ),
-                .noData(timeToLive: .seconds(3))
-            ),
-            (
-                "ttl0.test", .addresses([loopback2], timeToLive: .zero, canonicalName: nil),
-                .noData(timeToLive: .seconds(5))
-            ),
-            (
-                "maxttl.test", .addresses([loopback2], timeToLive: .seconds(604_800), canonicalName: nil),
-                .noData(timeToLive: .seconds(5))
-            ),
-            ("nosuch.test", .nameError(timeToLive: .seconds(5)), .nameError(timeToLive: .seconds(5))),
-            ("dangling.test", .nameError(timeToLive: .seconds(5)), .nameError(timeToLive: .seconds(5))),
-            ("outside.test", .noData(timeToLive: nil), .noData(timeToLive: nil)),
-            (
-                "xn--bcher-kva.test", .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil),
-                .noData(timeToLive: .seconds(5))
-            ),
-        ] as [(String, HTTPDNSProviderAnswer.Family, HTTPDNSProviderAnswer.Family)]
-    )
+            .noData(timeToLive: .seconds(3))
+        ),
+        (
+            "ttl0.test", .addresses([loopback2], timeToLive: .zero, canonicalName: nil),
+            .noData(timeToLive: .seconds(5))
+        ),
+        (
+            "maxttl.test", .addresses([loopback2], timeToLive: .seconds(604_800), canonicalName: nil),
+            .noData(timeToLive: .seconds(5))
+        ),
+        ("nosuch.test", .nameError(timeToLive: .seconds(5)), .nameError(timeToLive: .seconds(5))),
+        ("dangling.test", .nameError(timeToLive: .seconds(5)), .nameError(timeToLive: .seconds(5))),
+        ("outside.test", .noData(timeToLive: nil), .noData(timeToLive: nil)),
+        (
+            "xn--bcher-kva.test", .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil),
+            .noData(timeToLive: .seconds(5))
+        ),
+    ]
+
+    @Test("The zone's records are returned", arguments: zone)
     func answers(name: String, v4: HTTPDNSProviderAnswer.Family, v6: HTTPDNSProviderAnswer.Family) async throws {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig)

@@ -61,7 +61,7 @@ struct ConnectedSocketTests {
         try await withHTTPDNSClient(configuration: Self.settings()) { client in
             #expect(try await client.get(url).text() == "ok")
             let socket = try await client.connectedSocket(to: "mail.test", port: server.port)
-            #expect(server.connections.count == 2)
+            try await server.awaitConnections { $0.count == 2 }
             close(socket.descriptor)
             let second = try await client.get(url)
             #expect(second.exchanges.last?.reusedConnection == true)

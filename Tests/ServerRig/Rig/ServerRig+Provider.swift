@@ -15,7 +15,8 @@ extension ServerRig {
     /// Returns the number of queries to BIND for `name` since `mark`; with `type`, such as `AAAA`, for that type only.
     public func queryCount(of name: String, type: String? = nil, since mark: LogMark = .beginning) throws -> Int {
         let question = ": query: \(name) IN \(type.map { $0 + " " } ?? "")"
-        return try bindQueryLog(since: mark).filter { $0.contains(question) }.count
+        // Queries may have a case of their own.
+        return try bindQueryLog(since: mark).count { $0.lowercased().contains(question.lowercased()) }
     }
 
     /// Waits until BIND has logged `count` lines with `text` in them.

@@ -30,11 +30,8 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     private let configuration: Configuration
     private let channel: UpstreamChannel
     private let time: any TimeSource
-    /// The time until which queries are sent without EDNS, for those with a client subnet (true) and those without.
-    private let plainUntil = Lock<[Bool: MonotonicTime]>([:])
-
-    /// The time for which the provider remembers that the service answers queries without EDNS only.
-    static let plainLife = Duration.seconds(900)
+    /// Queries with a client subnet (true) and those without.
+    private let plain: PlainServices<Bool>
 
     /// Creates the provider. Nothing is sent before the first query.
     /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
@@ -61,6 +58,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
         self.configuration = configuration
         channel = UpstreamChannel(service.location, exchange: exchange, time: time)
         self.time = time
+        plain = PlainServices(time: time)
     }
 
     /// Returns whether the other provider is a DoH provider with equal settings.
@@ -82,35 +80,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     /// - Throws: ``HTTPDNSProviderError`` when no family's request received a message; `CancellationError` when the task is
     ///   canceled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
-        let deadline = time.now() + query.timeLimit
-        let subnet = query.clientSubnet.map(DNSClientSubnet.init)
-        let reply: @Sendable (DNSQuestion) async throws -> UpstreamReply = { [self] question in
-            try await self.reply(to: question, clientSubnet: subnet, limit: query.timeLimit, deadline: deadline)
-        }
-        let httpsRecords: @Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords = { [service] in
-            let question = DNSQuestion(query.host, type: .https)
-            var generator = SystemRandomNumberGenerator()
-            return try await reply(question).messageHTTPSRecords(
-                for: question,
-                clientSubnet: subnet,
-                isSecret: service.hasSecretURL,
-                using: &generator
-            )
-        }
-        let families = HTTPDNSAddress.Family.allCases.filter(query.families.contains)
-        let sharedFamilies = Lock<Set<HTTPDNSAddress.Family>>([])
-        var answer = try await FamilyQuestions(families: query.families, deadline: deadline, time: time)
-            .answers(httpsRecords: query.wantsHTTPSRecords ? httpsRecords : nil) { [service] family in
-                let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
-                let (answer, scope) = try await reply(question)
-                    .messageAnswer(to: question, clientSubnet: subnet, isSecret: service.hasSecretURL)
-                if scope == 0 { sharedFamilies.withLock { _ = $0.insert(family) } }
-                return answer
-            }
-        // The response of a family that was given up may come in this moment.
-        let isWhole = answer.failedFamilies(among: query.families).isEmpty
-        answer.holdsForAllClients = subnet != nil && isWhole && sharedFamilies.withLock { $0.isSuperset(of: families) }
-        return answer
+        try await questions.answer(to: query)
     }
 
     /// Queries the records of one type, for display. Their aliases are not followed, and their data is not checked by a policy.
@@ -125,40 +95,19 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
         clientSubnet: HTTPDNSAddressBlock?,
         timeLimit: Duration
     ) async throws -> DNSResponse {
-        let question = DNSQuestion(host, type: type)
-        let deadline = time.now() + timeLimit
-        let subnet = clientSubnet.map(DNSClientSubnet.init)
-        return try await reply(to: question, clientSubnet: subnet, limit: timeLimit, deadline: deadline)
-            .messageRecords(for: question, clientSubnet: subnet, isSecret: service.hasSecretURL)
+        try await questions.records(ofType: type, at: host, clientSubnet: clientSubnet, timeLimit: timeLimit)
     }
 
-    private func reply(
-        to question: DNSQuestion,
-        clientSubnet: DNSClientSubnet?,
-        limit: Duration,
-        deadline: MonotonicTime
-    ) async throws -> UpstreamReply {
-        let send = { [self] (usesEDNS: Bool) async throws -> UpstreamReply in
-            let request = try service.request(for: question, clientSubnet: clientSubnet, usesEDNS: usesEDNS)
-            return try await channel.reply(limit: limit, deadline: deadline) { _ in
-                request
-            } verdict: {
-                $0.verdict(DoHService.words)
+    private var questions: MessageQuestions {
+        MessageQuestions(isSecret: service.hasSecretURL, time: time) { [self] question, subnet, limit, deadline in
+            try await plain.reply(of: subnet != nil) { [self] usesEDNS in
+                let request = try service.request(for: question, clientSubnet: subnet, usesEDNS: usesEDNS)
+                return try await channel.reply(limit: limit, deadline: deadline) { _ in
+                    request
+                } verdict: {
+                    $0.verdict(DoHService.words)
+                }
             }
-        }
-        let hasSubnet = clientSubnet != nil
-        if let until = plainUntil.withLock({ $0[hasSubnet] }), time.now() < until { return try await send(false) }
-        let reply = try await send(true)
-        guard let code = reply.messageCode, DNSResponseCode.withoutEDNS.contains(code) else { return reply }
-        do {
-            let plain = try await send(false)
-            if plain.messageCode == .noError || plain.messageCode == .nameError {
-                let until = time.now() + Self.plainLife
-                plainUntil.withLock { $0[hasSubnet] = until }
-            }
-            return plain
-        } catch is HTTPDNSProviderError {
-            return reply
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+internal import HTTPDNSCurl
 package import HTTPDNSPrimitives
 
 /// The addresses of one vendor's service, updated beside the queries, and kept across restarts where there is a store.
@@ -80,6 +81,64 @@ package final class UpstreamAddresses: Sendable {
     func failed(_ endpoint: HTTPDNSEndpoint) {
         let now = time.now()
         state.withLock { $0.book.failed(endpoint, at: now) }
+    }
+
+    /// Sends a request to one address after the other until one responds, beginning with the address that responded last.
+    /// - Parameters:
+    ///   - endpoints: The addresses to try; `nil` means those of a query.
+    ///   - limit: The query's time limit, for messages.
+    ///   - deadline: The end of that limit.
+    ///   - exchange: Sends the request to an address, and returns the response until a deadline.
+    ///   - verdict: Returns the meaning of a response.
+    /// - Throws: ``HTTPDNSProviderError`` that names every address tried; `CancellationError` when the task is canceled.
+    func reply(
+        of endpoints: [HTTPDNSEndpoint]? = nil,
+        limit: Duration,
+        deadline: MonotonicTime,
+        exchange: (HTTPDNSEndpoint, MonotonicTime) async throws -> UpstreamReply,
+        verdict: (UpstreamReply) -> ReplyVerdict
+    ) async throws -> UpstreamReply {
+        let order = endpoints.map { UpstreamAddressBook.Order(first: $0) } ?? self.order()
+        var attempts = UpstreamAttempts(order, limit: limit, deadline: deadline)
+        while let attempt = attempts.next(at: time.now()) {
+            try Task.checkCancellation()
+            let reply: UpstreamReply
+            do {
+                reply = try await exchange(attempt.endpoint, attempt.deadline)
+            } catch let failure as TransferFailure {
+                if Self.isAboutAddress(failure) { failed(attempt.endpoint) }
+                attempts.failed(attempt, with: failure)
+                continue
+            }
+            switch verdict(reply) {
+            case .answer:
+                succeeded(attempt.endpoint)
+                return reply
+            case .addressFailed(let error):
+                failed(attempt.endpoint)
+                attempts.failed(attempt, with: error)
+            case .nextAddress(let error):
+                attempts.failed(attempt, with: error)
+            case .again(let error):
+                attempts.failed(attempt, with: error)
+                attempts.repeat(attempt)
+            case .final(let error):
+                throw error
+            }
+        }
+        throw attempts.error
+    }
+
+    /// Whether a failure is about the address, and not only about this process or this query.
+    private static func isAboutAddress(_ failure: TransferFailure) -> Bool {
+        switch failure.code {
+        case .connectFailed, .tlsFailed, .clientCertificateRefused, .certificateRefused, .wrongPeer, .protocolViolation:
+            true
+        case .timedOut:
+            // After these phases the time may have been spent on one name whose name servers do not respond.
+            [.connect, .tls].contains(failure.reached ?? failure.phase)
+        default: false
+        }
     }
 
     /// Starts a discovery when one is due, and returns immediately.

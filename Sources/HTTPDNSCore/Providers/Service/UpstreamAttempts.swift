@@ -103,7 +103,10 @@ struct UpstreamAttempts {
                 message: "the body is longer than an answer can be: \(tried)"
             )
         case .protocolViolation:
-            return HTTPDNSProviderError(code: .badResponse, message: "the answer breaks the rules of HTTP: \(tried)")
+            return HTTPDNSProviderError(
+                code: .badResponse,
+                message: "the answer breaks the rules of the protocol: \(tried)"
+            )
         case .certificateRefused:
             return HTTPDNSProviderError(
                 code: .unreachable,

@@ -67,36 +67,11 @@ package final class UpstreamChannel: Sendable {
         verdict: (UpstreamReply) -> ReplyVerdict
     ) async throws -> UpstreamReply {
         try requireRunning()
-        let order = endpoints.map { UpstreamAddressBook.Order(first: $0) } ?? addresses.order()
-        var attempts = UpstreamAttempts(order, limit: limit, deadline: deadline)
-        while let attempt = attempts.next(at: time.now()) {
-            try Task.checkCancellation()
-            let request = try request(attempt.endpoint)
-            let reply: UpstreamReply
-            do {
-                reply = try await exchange.exchange(request, with: attempt.endpoint, deadline: attempt.deadline)
-            } catch let failure as TransferFailure {
-                if Self.isAboutAddress(failure) { addresses.failed(attempt.endpoint) }
-                attempts.failed(attempt, with: failure)
-                continue
-            }
-            switch verdict(reply) {
-            case .answer:
-                addresses.succeeded(attempt.endpoint)
-                return reply
-            case .addressFailed(let error):
-                addresses.failed(attempt.endpoint)
-                attempts.failed(attempt, with: error)
-            case .nextAddress(let error):
-                attempts.failed(attempt, with: error)
-            case .again(let error):
-                attempts.failed(attempt, with: error)
-                attempts.repeat(attempt)
-            case .final(let error):
-                throw error
-            }
+        return try await addresses.reply(of: endpoints, limit: limit, deadline: deadline) { endpoint, deadline in
+            try await exchange.exchange(request(endpoint), with: endpoint, deadline: deadline)
+        } verdict: {
+            verdict($0)
         }
-        throw attempts.error
     }
 
     /// Aborts the requests in progress, closes the connections and stops the transport's thread. Idempotent.
@@ -105,17 +80,5 @@ package final class UpstreamChannel: Sendable {
         addresses.shutdown()
         await exchange.shutdown()
         await addresses.settled()
-    }
-
-    /// Whether a failure is about the address, and not only about this process or this query.
-    private static func isAboutAddress(_ failure: TransferFailure) -> Bool {
-        switch failure.code {
-        case .connectFailed, .tlsFailed, .clientCertificateRefused, .certificateRefused, .wrongPeer, .protocolViolation:
-            true
-        case .timedOut:
-            // After these phases the time may have been spent on one name whose name servers do not respond.
-            [.connect, .tls].contains(failure.reached ?? failure.phase)
-        default: false
-        }
     }
 }

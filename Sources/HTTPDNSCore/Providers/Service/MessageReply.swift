@@ -2,9 +2,15 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSMessages
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension UpstreamReply {
+    /// Creates the response of a name server, as over HTTPS.
+    init(message: [UInt8], from server: HTTPDNSEndpoint) {
+        self.init(status: 200, headerFields: [.contentType: DoHService.mediaType], body: message, endpoint: server)
+    }
+
     /// The response code in the header of the message; `nil` for another body.
     var messageCode: DNSResponseCode? { status == 200 ? DNSResponseCode(inHeaderOf: body) : nil }
 

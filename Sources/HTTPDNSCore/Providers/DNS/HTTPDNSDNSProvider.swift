@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSCurl
+internal import HTTPDNSMessages
+public import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// A provider for name servers that speak DNS itself (RFC 1035), such as those of a private network.
+///
+/// A, AAAA and HTTPS records are separate queries. Each tries the servers in turn, beginning with the one that answered last, and
+/// each server gets an equal share of the remaining time; SERVFAIL, REFUSED and the like lead to the next one. A server that
+/// refuses the connection is not used for five minutes while others answer.
+///
+/// Over UDP a forger who sees no packets must guess the answer's ID, the port, and the case of each letter of the name
+/// (draft-vixie-dnsext-dns0x20), which are random for each query. What is truncated is asked for over TCP (RFC 7766), and so is a query
+/// after a message in another case, or after eight messages on its socket that were no answer. A server that changes the case over
+/// TCP as well is asked in lower case for an hour.
+///
+/// A server that rejects EDNS is queried without it for 15 minutes, as ``HTTPDNSDoHProvider`` does.
+public final class HTTPDNSDNSProvider: HTTPDNSProvider {
+    /// The name from the settings.
+    public let name: String
+
+    /// The setting ``Configuration/answerScope``.
+    public var answerScope: HTTPDNSAddressPolicy.Scope { configuration.answerScope }
+
+    private let configuration: Configuration
+    private let servers: UpstreamAddresses
+    private let sockets: NameServerSockets
+    private let time: any TimeSource
+    private let plain: PlainServices<HTTPDNSEndpoint>
+    /// The time until which servers are asked in lower case.
+    private let lowercaseUntil = Lock<[HTTPDNSEndpoint: MonotonicTime]>([:])
+
+    /// The time for which the provider remembers that a server changes the case of names.
+    static let lowercaseLife = Duration.seconds(3600)
+
+    /// Creates the provider. Nothing is sent before the first query.
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` without servers, and for a port of 0.
+    public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
+        try self.init(configuration, time: SystemTimeSource())
+    }
+
+    package init(
+        _ configuration: Configuration,
+        time: any TimeSource
+    ) throws(HTTPDNSProviderConfigurationError) {
+        guard !configuration.servers.isEmpty, configuration.servers.allSatisfy({ $0.port > 0 }) else {
+            throw HTTPDNSProviderConfigurationError(
+                provider: configuration.name,
+                message: "it needs the addresses of its name servers, with ports from 1 to 65535"
+            )
+        }
+        name = configuration.name
+        self.configuration = configuration
+        self.time = time
+        servers = UpstreamAddresses(
+            bootstrap: configuration.servers,
+            maximumAttempts: configuration.servers.count,
+            scope: .public,
+            time: time,
+            wallClock: .system
+        )
+        sockets = NameServerSockets(time: time)
+        plain = PlainServices(time: time)
+    }
+
+    /// Returns whether the other provider is a DNS provider with equal settings.
+    public func isEquivalent(to other: any HTTPDNSProvider) -> Bool {
+        (other as? HTTPDNSDNSProvider).map { $0 === self || $0.configuration == configuration } ?? false
+    }
+
+    /// Queries every family concurrently, and HTTPS records with them if the query asks for them. Failures and the client subnet
+    /// are treated as by ``HTTPDNSDoHProvider``.
+    /// - Throws: ``HTTPDNSProviderError`` when no family's query was answered; `CancellationError` when the task is canceled.
+    public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        try await questions.answer(to: query)
+    }
+
+    private var questions: MessageQuestions {
+        MessageQuestions(isSecret: false, time: time) { [self] question, subnet, limit, deadline in
+            try await servers.reply(limit: limit, deadline: deadline) { server, deadline in
+                try await plain.reply(of: server) { usesEDNS in
+                    let query = ServerQuestion(question: question, clientSubnet: subnet, usesEDNS: usesEDNS)
+                    return UpstreamReply(message: try await answer(to: query, at: server, deadline), from: server)
+                }
+            } verdict: { reply in
+                guard let code = reply.messageCode, code != .noError, code != .nameError else { return .answer }
+                return .nextAddress(reply.failure(code, question: question))
+            }
+        }
+    }
+
+    private struct ServerQuestion {
+        var question: DNSQuestion
+        var clientSubnet: DNSClientSubnet?
+        var usesEDNS: Bool
+
+        func query(mixesCase: Bool) -> DNSServerQuery {
+            var generator = SystemRandomNumberGenerator()
+            return DNSServerQuery(
+                question,
+                clientSubnet: clientSubnet,
+                usesEDNS: usesEDNS,
+                mixesCase: mixesCase,
+                using: &generator
+            )
+        }
+    }
+
+    /// Returns a server's message for a question.
+    private func answer(
+        to question: ServerQuestion,
+        at server: HTTPDNSEndpoint,
+        _ deadline: MonotonicTime
+    ) async throws -> [UInt8] {
+        let query = question.query(mixesCase: mixesCase(for: server))
+        guard configuration.transport == .udp else { return try await streamed(query, at: server, deadline) }
+        switch try await sockets.ask(query, at: server, over: .udp, deadline: deadline) {
+        case .answer(let message): return message
+        case .truncated, .stranger:
+            do {
+                return try await streamed(query, at: server, deadline)
+            } catch var failure as TransferFailure where failure.code == .connectFailed {
+                // It answers other questions over UDP.
+                failure.code = .transport
+                failure.message = "its answer over UDP is not whole or not certain, and over TCP: \(failure.message)"
+                throw failure
+            }
+        case .otherCase:
+            let now = time.now()
+            do {
+                return try await streamed(query, at: server, now + (deadline - now) / 2)
+            } catch is TransferFailure {
+                // Without TCP the case cannot be checked.
+                noteLowercase(server)
+                let query = question.query(mixesCase: false)
+                let reading = try await sockets.ask(query, at: server, over: .udp, deadline: deadline)
+                if case .answer(let message) = reading { return message }
+                throw TransferFailure(
+                    code: .protocolViolation,
+                    phase: .firstByte,
+                    message: "it changes the case of names over UDP, and does not answer over TCP"
+                )
+            }
+        }
+    }
+
+    private func streamed(
+        _ query: DNSServerQuery,
+        at server: HTTPDNSEndpoint,
+        _ deadline: MonotonicTime
+    ) async throws -> [UInt8] {
+        switch try await sockets.ask(query, at: server, over: .tcp, deadline: deadline) {
+        case .answer(let message): return message
+        case .otherCase(let message):
+            noteLowercase(server)
+            return message
+        case .truncated, .stranger:
+            throw TransferFailure(
+                code: .protocolViolation,
+                phase: .firstByte,
+                message: "no answer to the query over TCP"
+            )
+        }
+    }
+
+    private func mixesCase(for server: HTTPDNSEndpoint) -> Bool {
+        guard let until = lowercaseUntil.withLock({ $0[server] }) else { return true }
+        return time.now() >= until
+    }
+
+    private func noteLowercase(_ server: HTTPDNSEndpoint) {
+        let until = time.now() + Self.lowercaseLife
+        lowercaseUntil.withLock { $0[server] = until }
+    }
+
+    /// Ends the queries in flight, and the thread that waits for them. Idempotent.
+    public func shutdown() async {
+        ProviderUsers.shared.note(isShutDown: true, self)
+        sockets.shutDown()
+    }
+}
+
+extension HTTPDNSDNSProvider: IdentifiedProvider {
+    package var serviceTexts: [String] { configuration.servers.map(\.description) }
+}
+
+extension HTTPDNSDNSProvider {
+    /// The protocol below DNS.
+    public enum Transport: String, Hashable, Sendable, CaseIterable {
+        /// Datagrams, and TCP for what is too long for them or not certain.
+        case udp
+        /// A TCP connection for each query (RFC 7766).
+        case tcp
+    }
+
+    /// Settings of name servers.
+    public struct Configuration: Hashable, Sendable {
+        /// The name of the provider.
+        public var name: String
+        /// The servers, in the order to try; their usual port is 53.
+        public var servers: [HTTPDNSEndpoint]
+        /// The protocol of a query.
+        public var transport: Transport = .udp
+        /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``). Name servers of a
+        /// private network need ``HTTPDNSAddressPolicy/Scope/private``.
+        public var answerScope: HTTPDNSAddressPolicy.Scope = .public
+
+        /// Creates settings with the defaults above.
+        public init(name: String, servers: [HTTPDNSEndpoint]) {
+            self.name = name
+            self.servers = servers
+        }
+    }
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+import HTTPDNSMessages
+import HTTPDNSPrimitives
+import HTTPDNSTesting
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("DNS provider", .timeLimit(.minutes(1)))
+struct DNSProviderTests {
+    private static let address = HTTPDNSProviderAnswer.Family.addresses(
+        [HTTPDNSAddress(v4: 192, 0, 2, 1)],
+        timeToLive: .seconds(60),
+        canonicalName: nil
+    )
+
+    private func provider(
+        _ servers: [HTTPDNSEndpoint],
+        over transport: HTTPDNSDNSProvider.Transport = .udp,
+        time: any TimeSource = SystemTimeSource()
+    ) throws -> HTTPDNSDNSProvider {
+        var configuration = HTTPDNSDNSProvider.Configuration(name: "dns", servers: servers)
+        configuration.transport = transport
+        return try HTTPDNSDNSProvider(configuration, time: time)
+    }
+
+    private func query(
+        _ name: String = "a-name-with-many-letters.test",
+        _ families: HTTPDNSAddress.Families = .v4,
+        timeLimit: Duration = .seconds(20)
+    ) throws -> HTTPDNSProviderQuery {
+        HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: timeLimit)
+    }
+
+    /// Returns the address family of a provider that asks these servers once.
+    private func v4(
+        _ servers: [HTTPDNSEndpoint],
+        over transport: HTTPDNSDNSProvider.Transport = .udp
+    ) async throws -> HTTPDNSProviderAnswer.Family? {
+        let provider = try provider(servers, over: transport)
+        let answer = try await provider.resolve(query())
+        await provider.shutdown()
+        return answer.v4
+    }
+
+    @Test("Each query has its own ID, port and case, and EDNS without padding")
+    func draws() async throws {
+        let server = try ScriptedNameServer { [$0.answer()] }
+        let provider = try provider([server.endpoint])
+        for _ in 0..<8 { #expect(try await provider.resolve(query()).v4 == Self.address) }
+        await provider.shutdown()
+        let queries = server.queries
+        #expect(queries.count == 8 && server.streams == 0)
+        // Eight of 65,536, and of 2^20: another draw than the first is certain but for one run in 2^100.
+        #expect(Set(queries.map(\.id)).count > 1 && Set(queries.map(\.name)).count > 1)
+        #expect(Set(queries.map(\.lowercased)).count == 1)
+        #expect(queries.allSatisfy { $0.hasOptions && $0.message.count == 12 + $0.name.count + 4 + 11 })
+    }
+
+    @Test("Both families and HTTPS records are queries of their own")
+    func families() async throws {
+        let server = try ScriptedNameServer { [$0.answer()] }
+        let provider = try provider([server.endpoint])
+        var query = try query("one.test", .both)
+        query.wantsHTTPSRecords = true
+        let answer = try await provider.resolve(query)
+        await provider.shutdown()
+        #expect(answer.v4 == Self.address && answer.v6 == .noData(timeToLive: nil))
+        #expect(answer.httpsRecords == HTTPDNSProviderAnswer.HTTPSRecords.none(timeToLive: nil))
+        #expect(server.queries.map(\.type).sorted() == [1, 28, 65])
+    }
+
+    @Test("A family without an answer delays the other by 50 ms, and fails alone")
+    func droppedFamily() async throws {
+        let server = try ScriptedNameServer { $0.type == 28 ? [] : [$0.answer()] }
+        let provider = try provider([server.endpoint])
+        let start = ContinuousClock.now
+        let answer = try await provider.resolve(query("one.test", .both))
+        let elapsed = ContinuousClock.now - start
+        await provider.shutdown()
+        #expect(answer.v4 == Self.address && answer.failedFamilies(among: .both) == [.v6])
+        #expect(elapsed >= .milliseconds(50) && elapsed < .milliseconds(500), "\(elapsed)")
+    }
+
+    @Test("Messages that are no answer are passed over, and the eighth leads to TCP", arguments: [7, 8, 20])
+    func strangers(_ count: Int) async throws {
+        let server = try ScriptedNameServer { query in
+            if query.isStream { return [query.answer()] }
+            let forged: [[UInt8]] = [
+                query.answer(id: query.id ^ 1), query.answer(flags: 0x0100), query.answer(flags: 0x8980), [1, 2, 3],
+                query.answer(name: DNSMessageBuilder.name("other.test")), Array(query.answer().prefix(20)),
+                query.answer(repeatsQuestion: false), [],
+            ]
+            return (0..<count).map { forged[$0 % forged.count] } + [query.answer()]
+        }
+        #expect(try await v4([server.endpoint]) == Self.address)
+        #expect(server.streams == (count < 8 ? 0 : 1))
+    }
+
+    @Test("A truncated answer is asked for over TCP, and arrives in pieces of any size", arguments: [1, 2, 7, 1000])
+    func truncated(_ pieces: Int) async throws {
+        let server = try ScriptedNameServer(pieces: pieces) { [$0.answer(flags: $0.isStream ? 0x8180 : 0x8380)] }
+        #expect(try await v4([server.endpoint]) == Self.address)
+        #expect(server.queries.map(\.isStream) == [false, true])
+    }
+
+    @Test("Over TCP alone no datagram is sent")
+    func streams() async throws {
+        let server = try ScriptedNameServer { [$0.answer()] }
+        #expect(try await v4([server.endpoint], over: .tcp) == Self.address)
+        #expect(server.queries.map(\.isStream) == [true])
+    }
+
+    @Test("A server that changes the case is asked over TCP once in an hour")
+    func changesCase() async throws {
+        let clock = HTTPDNSManualClock()
+        let server = try ScriptedNameServer { [$0.answer(name: $0.lowercased)] }
+        let provider = try provider([server.endpoint], time: clock)
+        func asks() async throws -> [Bool] {
+            let before = server.queries.count
+            #expect(try await provider.resolve(query()).v4 == Self.address)
+            return server.queries[before...].map(\.isStream)
+        }
+        #expect(try await asks() == [false, true])
+        #expect(try await asks() == [false])
+        clock.advance(by: .seconds(3599))
+        #expect(try await asks() == [false])
+        clock.advance(by: .seconds(1))
+        #expect(try await asks() == [false, true])
+        await provider.shutdown()
+    }
+
+    @Test("A server that changes the case and has no TCP is asked in lower case")
+    func changesCaseWithoutTCP() async throws {
+        let server = try ScriptedNameServer(takesStreams: false) { [$0.answer(name: $0.lowercased)] }
+        #expect(try await v4([server.endpoint]) == Self.address)
+        #expect(server.queries.count == 2 && server.queries[1].name == server.queries[1].lowercased)
+    }
+
+    @Test("A forged answer in another case leads to TCP, and changes nothing")
+    func forgedCase() async throws {
+        let server = try ScriptedNameServer { query in
+            query.isStream || query.number == 1 ? [query.answer()] : [query.answer(code: 3, name: query.lowercased)]
+        }
+        let provider = try provider([server.endpoint])
+        #expect(try await provider.resolve(query()).v4 == Self.address)
+        #expect(try await provider.resolve(query()).v4 == Self.address)
+        await provider.shutdown()
+        #expect(server.queries.map(\.isStream) == [false, true, false])
+        #expect(server.queries[2].name != server.queries[2].lowercased)
+    }
+
+    @Test(
+        "A server without EDNS is queried without it, however it refuses it",
+        arguments: [true, false]
+    )
+    func withoutEDNS(_ repeatsQuestion: Bool) async throws {
+        let server = try ScriptedNameServer {
+            [$0.hasOptions ? $0.answer(code: 1, repeatsQuestion: repeatsQuestion) : $0.answer()]
+        }
+        let provider = try provider([server.endpoint])
+        for _ in 0..<2 { #expect(try await provider.resolve(query()).v4 == Self.address) }
+        await provider.shutdown()
+        #expect(server.queries.map(\.hasOptions) == [true, false, false])
+    }
+
+    @Test(
+        "A server that fails or refuses leads to the next one, and alone is the error",
+        arguments: [
+            (2, .serverFailure), (4, .serverFailure), (5, .refused), (9, .serverFailure),
+        ] as [(UInt16, HTTPDNSProviderError.Code)]
+    )
+    func failures(_ code: UInt16, _ expected: HTTPDNSProviderError.Code) async throws {
+        let (bad, good) = (try ScriptedNameServer { [$0.answer(code: code)] }, try ScriptedNameServer { [$0.answer()] })
+        #expect(try await v4([bad.endpoint, good.endpoint]) == Self.address)
+        let error = try await #require(throws: HTTPDNSProviderError.self) { _ = try await v4([bad.endpoint]) }
+        #expect(error.code == expected && error.message.contains("\(bad.endpoint)"), "\(error)")
+    }
+
+    @Test("A name that does not exist is an answer, and no reason for another server")
+    func nameError() async throws {
+        let (first, second) = (
+            try ScriptedNameServer { [$0.answer(code: 3)] }, try ScriptedNameServer { [$0.answer()] }
+        )
+        #expect(try await v4([first.endpoint, second.endpoint]) == .nameError(timeToLive: nil))
+        #expect(second.queries.isEmpty)
+    }
+
+    @Test(
+        "A closed port leads to the next server at once, and is not tried again",
+        arguments: HTTPDNSDNSProvider.Transport.allCases
+    )
+    func closedPort(_ transport: HTTPDNSDNSProvider.Transport) async throws {
+        let server = try ScriptedNameServer { [$0.answer()] }
+        let closed = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 1)
+        let start = ContinuousClock.now
+        #expect(try await v4([closed, server.endpoint], over: transport) == Self.address)
+        #expect(ContinuousClock.now - start < .seconds(4))
+        let error = try await #require(throws: HTTPDNSProviderError.self) {
+            _ = try await v4([closed], over: transport)
+        }
+        #expect(error.code == .unreachable && error.message == "127.0.0.1:1: Connection refused", "\(error)")
+    }
+
+    @Test("A lost datagram is sent again, with the same ID and case")
+    func lost() async throws {
+        let server = try ScriptedNameServer { $0.number < 2 ? [] : [$0.answer()] }
+        let start = ContinuousClock.now
+        #expect(try await v4([server.endpoint]) == Self.address)
+        let elapsed = ContinuousClock.now - start
+        #expect(elapsed >= .milliseconds(1200) && elapsed < .seconds(12), "\(elapsed)")
+        #expect(server.queries.count == 3 && Set(server.queries.map(\.message)).count == 1)
+    }
+
+    @Test("A silent server has its share of the time", arguments: HTTPDNSDNSProvider.Transport.allCases)
+    func silent(_ transport: HTTPDNSDNSProvider.Transport) async throws {
+        let (silent, good) = (try ScriptedNameServer { _ in [] }, try ScriptedNameServer { [$0.answer()] })
+        let provider = try provider([silent.endpoint, good.endpoint], over: transport)
+        #expect(try await provider.resolve(query(timeLimit: .seconds(2))).v4 == Self.address)
+        // Now the other one is first.
+        let before = silent.queries.count
+        #expect(try await provider.resolve(query()).v4 == Self.address)
+        #expect(silent.queries.count == before)
+        await provider.shutdown()
+        let alone = try self.provider([silent.endpoint], over: transport)
+        let error = try await #require(throws: HTTPDNSProviderError.self) {
+            _ = try await alone.resolve(query(timeLimit: .milliseconds(200)))
+        }
+        #expect(error.code == .timedOut && error.message.hasSuffix("no answer over \(transport.rawValue.uppercased())"))
+        await alone.shutdown()
+    }
+
+    @Test("What is no answer over TCP fails this server", arguments: [0, 1, 2])
+    func badStream(_ kind: Int) async throws {
+        let bad = try ScriptedNameServer {
+            [[$0.answer(id: $0.id ^ 1), $0.answer(flags: 0x8380), []][kind]]
+        }
+        let good = try ScriptedNameServer { [$0.answer()] }
+        #expect(try await v4([bad.endpoint, good.endpoint], over: .tcp) == Self.address)
+        let error = try await #require(throws: HTTPDNSProviderError.self) {
+            _ = try await v4([bad.endpoint], over: .tcp)
+        }
+        #expect(error.code == .badResponse, "\(error)")
+    }
+
+    @Test("A malformed message is refused with its reason")
+    func malformed() async throws {
+        let server = try ScriptedNameServer { [$0.answer() + [0]] }
+        let error = try await #require(throws: HTTPDNSProviderError.self) { _ = try await v4([server.endpoint]) }
+        #expect(error.code == .badResponse && error.message.contains("behind the last record"), "\(error)")
+    }
+
+    @Test("A shutdown ends the query in flight, and later ones", arguments: HTTPDNSDNSProvider.Transport.allCases)
+    func shutsDown(_ transport: HTTPDNSDNSProvider.Transport) async throws {
+        let server = try ScriptedNameServer { _ in [] }
+        let provider = try provider([server.endpoint], over: transport)
+        let query = try query(timeLimit: .seconds(600))
+        let pending = Task { try await provider.resolve(query) }
+        while server.queries.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        await provider.shutdown()
+        let first = await #expect(throws: HTTPDNSProviderError.self) { _ = try await pending.value }
+        let second = await #expect(throws: HTTPDNSProviderError.self) { _ = try await provider.resolve(query) }
+        #expect(first?.code == .shutDown && second?.code == .shutDown)
+    }
+
+    @Test("A canceled query ends at once")
+    func canceled() async throws {
+        let server = try ScriptedNameServer { _ in [] }
+        let provider = try provider([server.endpoint])
+        let query = try query(timeLimit: .seconds(600))
+        let task = Task { try await provider.resolve(query) }
+        while server.queries.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        await provider.shutdown()
+    }
+
+    @Test("It keeps the contract of providers", arguments: HTTPDNSDNSProvider.Transport.allCases)
+    func contract(_ transport: HTTPDNSDNSProvider.Transport) async throws {
+        let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)
+        let server = try ScriptedNameServer { query in
+            switch query.lowercased {
+            case DNSMessageBuilder.name("silent.test"): []
+            case DNSMessageBuilder.name("nowhere.test"): [query.answer(code: 3)]
+            case DNSMessageBuilder.name("dual.test"): [query.answer(address: query.type == 28 ? v6.bytes : nil)]
+            default: [query.answer()]
+            }
+        }
+        let fixture = HTTPDNSProviderCompatibility.Fixture(
+            dualStackName: try HTTPDNSName("dual.test"),
+            dualStackAddresses: [HTTPDNSAddress(v4: 192, 0, 2, 1), v6],
+            v4OnlyName: try HTTPDNSName("v4only.test"),
+            unknownName: try HTTPDNSName("nowhere.test"),
+            silentName: try HTTPDNSName("silent.test")
+        ) { try provider([server.endpoint], over: transport) }
+        #expect(await HTTPDNSProviderCompatibility(fixture).violations() == [])
+    }
+
+    @Test("Without servers or ports there is no provider")
+    func settings() {
+        #expect(throws: HTTPDNSProviderConfigurationError.self) { _ = try provider([]) }
+        let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 0)
+        #expect(throws: HTTPDNSProviderConfigurationError.self) { _ = try provider([endpoint]) }
+    }
+}
