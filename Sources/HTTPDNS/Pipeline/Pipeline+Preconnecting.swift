@@ -61,8 +61,6 @@ extension HTTPDNSClient {
         package var descriptor: Int32
         /// The endpoint that it leads to, through a proxy where the client has one.
         package var endpoint: HTTPDNSEndpoint
-        /// The generation of the settings when it began.
-        package var generation: UInt64
     }
 
     /// Returns whether the client goes through a proxy on a port of this machine.
@@ -85,7 +83,7 @@ extension HTTPDNSClient {
         port: UInt16,
         at addresses: Request.Options.Addresses = .automatic
     ) async throws -> ConnectedSocket {
-        let (socket, generation) = (HandedSocket(), resolver.liveGeneration.number)
+        let socket = HandedSocket()
         let host = try HTTPDNSRewriter.host(host)
         let authority = if case .address(let address) = host { address.bracketed } else { host.queryText }
         var request = pipeline.resolved(
@@ -100,7 +98,7 @@ extension HTTPDNSClient {
         request[HandedSocket.self] = socket
         let endpoint = try await pipeline.preconnect(request)
         guard let descriptor = socket.take() else { throw HTTPDNSClientError.notKept(request.url) }
-        return ConnectedSocket(descriptor: descriptor, endpoint: endpoint, generation: generation)
+        return ConnectedSocket(descriptor: descriptor, endpoint: endpoint)
     }
 
     /// Makes connections for later requests, TLS included, and sends nothing on them. The name is resolved and its

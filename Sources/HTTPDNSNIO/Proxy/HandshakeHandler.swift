@@ -133,7 +133,8 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
                 if case .success(let server) = result { server.close(promise: nil) }
                 return client.close(promise: nil)
             }
-            guard let number = handler.shared.opened(target, socket, activity, client: client, server: server) else {
+            guard let number = handler.shared.opened(target, socket.endpoint, activity, client: client, server: server)
+            else {
                 server.close(promise: nil)
                 return client.close(promise: nil)
             }

@@ -14,7 +14,7 @@ internal import Synchronization
 final class ProxyState: Sendable {
     private struct Open: Sendable {
         var target: ProxyHandshake.Target
-        var socket: HTTPDNSClient.ConnectedSocket
+        var endpoint: HTTPDNSEndpoint
         var startedAt: MonotonicTime
         let activity: TunnelActivity
         let client: any Channel
@@ -34,18 +34,17 @@ final class ProxyState: Sendable {
         let task: Task<Void, Never>
         /// The number of tunnels, those in the making included.
         var users = 0
-        var newest: [HTTPDNSEndpoint] = []
-        /// The settings of the first addresses. A tunnel begun under earlier ones leads to what the host had before.
-        var firstGeneration: UInt64 = 0
+        var newest: [HTTPDNSEndpoint]
         /// Those that the host had, and perhaps has. A tunnel may rightly lead elsewhere, such as to an address of the system or a
         /// proxy's.
-        var known: Set<HTTPDNSEndpoint> = []
+        var known: Set<HTTPDNSEndpoint>
 
-        /// Whether the host had the address of a tunnel, and has it no more.
-        func hasLeft(_ socket: HTTPDNSClient.ConnectedSocket) -> Bool {
-            !newest.contains(socket.endpoint)
-                && (known.contains(socket.endpoint) || socket.generation < firstGeneration)
+        init(_ task: Task<Void, Never>, since first: [HTTPDNSEndpoint]) {
+            (self.task, newest, known) = (task, first, Set(first))
         }
+
+        /// Whether the host had an address, and has it no more.
+        func hasLeft(_ endpoint: HTTPDNSEndpoint) -> Bool { known.contains(endpoint) && !newest.contains(endpoint) }
     }
 
     /// The maximum number of connections without a tunnel: peers without the password must not take the descriptors of the process.
@@ -100,7 +99,7 @@ final class ProxyState: Sendable {
             HTTPDNSProxy.Tunnel(
                 host: open.target.host,
                 port: open.target.port,
-                endpoint: open.socket.endpoint,
+                endpoint: open.endpoint,
                 bytesSent: open.activity.sent.load(ordering: .relaxed),
                 bytesReceived: open.activity.received.load(ordering: .relaxed),
                 age: now - open.startedAt
@@ -145,12 +144,15 @@ final class ProxyState: Sendable {
     func connect(
         to target: ProxyHandshake.Target
     ) async -> (HTTPDNSClient.ConnectedSocket?, ProxyHandshake.Outcome) {
+        let query = configuration.drainDeadline == nil ? nil : try? target.query
+        // What the host has now: the first update may come after a move.
+        let first = query.flatMap { try? client.resolver.cached($0) }?.endpoints ?? []
         let hasRoom = state.withLock { state in
             guard state.tunnels.count + state.pending < configuration.maximumTunnels, !state.isClosed else {
                 return false
             }
             state.pending += 1
-            follow(target, &state)
+            if let query { follow(target, query, since: first, &state) }
             return true
         }
         guard hasRoom else {
@@ -195,7 +197,7 @@ final class ProxyState: Sendable {
         of target: ProxyHandshake.Target
     ) async throws -> HTTPDNSClient.Request.Options.Addresses? {
         guard let allowed = configuration.guardedBesides else { return .automatic }
-        let query = HTTPDNSResolver.Query(try HTTPDNSHost(target.host), port: target.port)
+        let query = try target.query
         if client.resolver.decidesAlone(query) { return .automatic }
         let reachable = try await client.resolver.resolve(query).endpoints.filter { endpoint in
             HTTPDNSAddressPolicy.Scope(of: endpoint.address) == .public
@@ -210,7 +212,7 @@ final class ProxyState: Sendable {
     /// - Returns: Its number; nil after the shutdown.
     func opened(
         _ target: ProxyHandshake.Target,
-        _ socket: HTTPDNSClient.ConnectedSocket,
+        _ endpoint: HTTPDNSEndpoint,
         _ activity: TunnelActivity,
         client: any Channel,
         server: any Channel
@@ -223,14 +225,14 @@ final class ProxyState: Sendable {
             state.lastTunnel += 1
             var open = Open(
                 target: target,
-                socket: socket,
+                endpoint: endpoint,
                 startedAt: now,
                 activity: activity,
                 client: client,
                 server: server
             )
             // The host may have moved meanwhile.
-            if let deadline = configuration.drainDeadline, state.followed[target]?.hasLeft(socket) == true {
+            if let deadline = configuration.drainDeadline, state.followed[target]?.hasLeft(endpoint) == true {
                 open.drain = TunnelDrain(leftAt: now, deadline: deadline)
             }
             state.tunnels[state.lastTunnel] = open
@@ -270,11 +272,15 @@ final class ProxyState: Sendable {
     // MARK: draining
 
     /// Follows the addresses of a host for one tunnel more.
-    private func follow(_ target: ProxyHandshake.Target, _ state: inout State) {
-        guard configuration.drainDeadline != nil, let host = try? HTTPDNSHost(target.host) else { return }
+    private func follow(
+        _ target: ProxyHandshake.Target,
+        _ query: HTTPDNSResolver.Query,
+        since first: [HTTPDNSEndpoint],
+        _ state: inout State
+    ) {
         defer { state.followed[target]?.users += 1 }
         guard state.followed[target] == nil else { return }
-        let updates = client.resolver.addresses(of: HTTPDNSResolver.Query(host, port: target.port))
+        let updates = client.resolver.addresses(of: query)
         let task = Task.detached { [weak self] in
             while !Task.isCancelled {
                 do {
@@ -286,7 +292,7 @@ final class ProxyState: Sendable {
                 }
             }
         }
-        state.followed[target] = Followed(task: task)
+        state.followed[target] = Followed(task, since: first)
     }
 
     private func moved(_ target: ProxyHandshake.Target, to resolution: HTTPDNSResolver.Resolution) {
@@ -295,10 +301,9 @@ final class ProxyState: Sendable {
         let begins = state.withLock { state in
             guard var followed = state.followed[target] else { return false }
             followed.newest = resolution.endpoints
-            if followed.known.isEmpty { followed.firstGeneration = resolution.generation }
             var hasLeft = false
             for (number, open) in state.tunnels where open.target == target && open.ending == nil {
-                let isLeft = followed.hasLeft(open.socket)
+                let isLeft = followed.hasLeft(open.endpoint)
                 state.tunnels[number]?.drain = isLeft ? open.drain ?? TunnelDrain(leftAt: now, deadline: deadline) : nil
                 hasLeft = hasLeft || isLeft
             }
@@ -340,6 +345,13 @@ final class ProxyState: Sendable {
             if isMeant { return open.client.close(promise: nil) }
             state.withLock { $0.tunnels[number]?.ending = nil }
         }
+    }
+}
+
+extension ProxyHandshake.Target {
+    /// The query for its addresses.
+    fileprivate var query: HTTPDNSResolver.Query {
+        get throws { HTTPDNSResolver.Query(try HTTPDNSHost(host), port: port) }
     }
 }
 
