@@ -30,7 +30,7 @@ extension FileSettings {
         package var bootstrap: [HTTPDNSAddress]?
         package var method = HTTPDNSDoHProvider.Method.get
         /// The name servers of kind `dns`.
-        package var servers: [HTTPDNSEndpoint]?
+        package var servers: HTTPDNSDNSProvider.Servers?
         package var transport = HTTPDNSDNSProvider.Transport.udp
         package var certificateFile: String?
         /// The most private scope that it may answer; nil means ``FileSettings/answerScope``.
@@ -110,7 +110,9 @@ extension FileSettings.Provider {
     private static let method = Setting("method", \Self.method, .cases())
         .means("The method of DNS over HTTPS; HTTP caches can help with `get`.")
     private static let servers = Setting("servers", \Self.servers, .servers)
-        .means("The addresses of the name servers, in the order to try; port 53 unless they have another.")
+        .means(
+            "The name servers, in the order to try, with port 53 unless they have another; or the file that lists them."
+        )
         .required("such as servers: [10.0.0.2, 10.0.0.3]")
     private static let transport = Setting("transport", \Self.transport, .cases())
         .means("The protocol of queries; what is too long for `udp`, or not certain, is asked for over TCP.")
@@ -211,13 +213,25 @@ extension SettingForm<[HTTPDNSAddress]> {
     )
 }
 
-extension SettingForm<[HTTPDNSEndpoint]> {
-    fileprivate static let servers = list(
-        of: SettingForm<HTTPDNSEndpoint>("an address", values: "addresses, with a port or without") {
+extension SettingForm<HTTPDNSDNSProvider.Servers> {
+    private static let list = SettingForm<[HTTPDNSEndpoint]>.list(
+        of: SettingForm<HTTPDNSEndpoint>(
+            "an address",
+            values: "`resolv.conf`, its path, or addresses, with a port or without"
+        ) {
             (text, _) throws(ValueMistake) in try TargetText.parseServer(text, port: 53)
         },
-        "the addresses of name servers, one or a list"
+        "the addresses of name servers, one or a list, or resolv.conf"
     )
+
+    fileprivate static let servers = SettingForm { _ in
+        list.facts(nil)
+    } read: { reader, node, path, _ in
+        if let text = node.text, text == "resolv.conf" || text.hasPrefix("/") {
+            return .file(text == "resolv.conf" ? "/etc/resolv.conf" : text)
+        }
+        return list.read(&reader, node, path, nil).map { .addresses($0) }
+    }
 }
 
 extension SettingForm<[String: String]> {
@@ -428,7 +442,7 @@ extension FileSettings.Provider {
             settings.answerScope = answerScope
             return try HTTPDNSDoHProvider(settings)
         case .dns:
-            var settings = HTTPDNSDNSProvider.Configuration(name: name, servers: servers ?? [])
+            var settings = HTTPDNSDNSProvider.Configuration(name: name, servers: servers ?? .addresses([]))
             settings.transport = transport
             settings.answerScope = answerScope
             return try HTTPDNSDNSProvider(settings)

@@ -160,15 +160,17 @@ final class VarlinkState: Sendable {
         var query = HTTPDNSResolver.Query(.name(name), port: 0)
         query.families = family.map { $0 == .v4 ? .v4 : .v6 }
         query.timeLimit = configuration.timeLimit
-        guard resolver.decidesAlone(query, allowingFallback: configuration.servesFallback) else {
-            return .now(.notOurs)
-        }
+        guard decides(query) else { return .now(.notOurs) }
         do throws(HTTPDNSResolver.Error) {
             guard let resolution = try resolver.cached(query) else { return .later(query, name) }
             return .now(reply(resolution, name, query))
         } catch {
             return .now(.failure(error))
         }
+    }
+
+    private func decides(_ query: HTTPDNSResolver.Query) -> Bool {
+        resolver.decidesAlone(query, allowingFallback: configuration.servesFallback)
     }
 
     func lookUp(_ query: HTTPDNSResolver.Query, _ name: HTTPDNSName) async -> VarlinkReply {
@@ -185,7 +187,7 @@ final class VarlinkState: Sendable {
         _ query: HTTPDNSResolver.Query
     ) -> VarlinkReply {
         // The kill switch may have been turned meanwhile.
-        if resolution.source == .system { return .notOurs }
+        if resolution.source == .system, !decides(query) { return .notOurs }
         return .addresses(resolution.endpoints, of: name, family: query.families.map { $0 == .v4 ? .v4 : .v6 })
     }
 }

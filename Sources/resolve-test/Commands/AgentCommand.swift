@@ -67,17 +67,9 @@ struct AgentCommand: Subcommand {
         _ notification: ServiceNotification?,
         _ console: Console
     ) async throws {
-        let configuration = try HTTPDNSConfigurationFile.read(file)
-        for route in configuration.resolver.routes {
-            guard case .providers(_, let fallback) = route.action else { continue }
-            guard fallback == .off, route.connectFallback != true else {
-                let key = fallback == .off ? "connect_fallback: true" : "fallback: system"
-                throw CommandFailure.usage(
-                    "\(file): the route \(route.pattern) has \(key), which an agent cannot serve",
-                    hint: "the system resolver would ask the agent: remove the fallback, or the route"
-                )
-            }
-        }
+        var configuration = try HTTPDNSConfigurationFile.read(file)
+        let system = try AgentSystemResolver(threads: configuration.resolver.systemThreads)
+        configuration.systemResolver = system
         if settings.varlink != nil {
             let ported = configuration.resolver.mappings.filter { key, mapping in
                 guard case .addresses(let targets)? = mapping.action else { return false }
@@ -87,6 +79,7 @@ struct AgentCommand: Subcommand {
             console.note(ported.keys.map { "\(note) \($0)" }.sorted(), unless: output.isJSON)
         }
         let client = try await HTTPDNSClient(configuration: configuration)
+        system.serve(client.resolver)
         let report = AgentReport(output: output, console: console)
         let listeners = AgentListeners()
         do {
@@ -206,6 +199,7 @@ private final class AgentListeners: Sendable {
         if let path = settings.varlink {
             var configuration = VarlinkListener.Configuration(path: path)
             configuration.timeLimit = settings.timeLimit
+            configuration.servesFallback = true
             do {
                 let varlink = try await VarlinkListener(client.resolver, configuration)
                 state.withLock { $0.varlink = varlink }

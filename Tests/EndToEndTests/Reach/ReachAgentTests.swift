@@ -133,11 +133,6 @@ struct ReachAgentTests {
         "An agent that cannot serve does not start, and says why",
         arguments: [
             ("mappings: { a.test: [127.0.0.1] }\n", "opens no listener"),
-            (
-                "routes: { a.test: { providers: [p], fallback: system } }\n"
-                    + "providers: { p: { kind: doh, url: \"https://127.0.0.1:1/dns-query\" } }\nagent: { varlink: $F/socket }\n",
-                "the route a.test has fallback: system, which an agent cannot serve"
-            ),
             ("agent: { varlink: $F/httpdns.yaml }\n", "exists and is not a socket"),
             ("agent: { proxy: { port: 1080 } }\n", "agent.proxy"),
             ("agent: { proxy: { port: 0, password: { env: P } } }\n", "agent.proxy.port"),
@@ -245,6 +240,66 @@ struct ReachAgentTests {
         #expect(result.output == "True\nalive\n143\n", "\(result)")
         #expect(result.error.hasPrefix("note: ") && !result.error.contains("did not reply"), "\(result)")
     }
+
+    @Test(
+        "After its providers the agent asks the name servers, and never itself",
+        .enabled(if: NameServiceLibrary.isUsable && Command.find("/usr/bin/python3") != nil),
+        .timeLimit(.minutes(1))
+    )
+    func fallsBack() async throws {
+        let folder = try TemporaryFolder()
+        try Data(Self.nameServer.utf8).write(to: URL(fileURLWithPath: folder.path + "/server.py"))
+        let file = """
+            version: 1
+            providers: { p: { kind: dns, servers: "127.0.0.1:1" } }
+            routes: { "*.corp.test": { providers: [p], fallback: system } }
+            agent: { varlink: "\(folder.path)/socket" }
+
+            """
+        try Data(file.utf8).write(to: URL(fileURLWithPath: folder.path + "/httpdns.yaml"))
+        let script = """
+            F=$0; R=$1
+            ip link set lo up; echo 'nameserver 127.0.0.53' > "$F/resolv.conf"
+            mount --bind "$F/resolv.conf" /etc/resolv.conf
+            grep -v localhost /etc/hosts > "$F/hosts"
+            echo 'hosts: files resolve [!UNAVAIL=return] dns' > "$F/nsswitch.conf"
+            /usr/bin/python3 "$F/server.py" "$F/log" & SERVER=$!
+            while ! [ -s "$F/log" ]; do sleep 0.02; done
+            "$R" agent --config "$F/httpdns.yaml" > "$F/output" 2> "$F/errors" & AGENT=$!
+            while ! grep -qs ready "$F/output"; do kill -0 $AGENT || { cat "$F/errors"; exit 99; }; sleep 0.02; done
+            look() { "$R" --enter-namespace "$F" 0 /usr/bin/python3 -c 'import socket, sys
+            try: print(socket.getaddrinfo(sys.argv[1], 80, socket.AF_INET, socket.SOCK_STREAM)[0][4][0])
+            except OSError: print("none")' $1; }
+            look a.corp.test; look gone.corp.test
+            kill $AGENT; wait $AGENT; kill $SERVER; sort "$F/log"
+            """
+        var command = Command(
+            "unshare",
+            ["-mn", "sh", "-c", script, folder.path, try BuiltProduct.path("resolve-test")]
+        )
+        command.environment = NameServiceLibrary.environment
+        let result = try await command.run()
+        #expect(
+            result.output == "192.0.2.9\nnone\na.corp.test 1\ngone.corp.test 1\nready\n",
+            "\(result)"
+        )
+    }
+
+    /// Answers A below corp.test with 192.0.2.9 but for gone.corp.test, and writes each question to a file.
+    private static let nameServer = #"""
+        import socket, struct, sys
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.53", 53))
+        log = open(sys.argv[1], "a", buffering=1); print("ready", file=log)
+        while True:
+            q, peer = s.recvfrom(4096)
+            labels, at = [], 12
+            while q[at]: labels.append(q[at + 1:at + 1 + q[at]].decode().lower()); at += q[at] + 1
+            kind = struct.unpack(">H", q[at + 1:at + 3])[0]
+            name = ".".join(labels); print(name, kind, file=log)
+            known = name != "gone.corp.test"; has = known and kind == 1
+            head = q[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, 1 if has else 0, 0, 0)
+            s.sendto(head + q[12:at + 5] + (b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc0\0\2\x09" if has else b""), peer)
+        """#
 
     @Test("The agent ends with its watching process, and leaves the socket to the next")
     func endsWithParent() async throws {

@@ -89,16 +89,24 @@ struct ProviderSettingsTests {
             providers:
               a: { kind: dns, servers: 10.0.0.2, answer_scope: private }
               b: { kind: dns, servers: [10.0.0.2, "10.0.0.3:5353", "2001:db8::2", "[2001:db8::3]:54"], transport: tcp }
+              c: { kind: dns, servers: resolv.conf }
+              d: { kind: dns, servers: /run/systemd/resolve/resolv.conf }
             """
         let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
+        let texts = settings.providers.map { provider -> [String] in
+            guard case .addresses(let endpoints)? = provider.servers else { return ["\(provider.servers!)"] }
+            return endpoints.map(\.description)
+        }
         #expect(
-            settings.providers.map { $0.servers?.map(\.description) } == [
+            texts == [
                 ["10.0.0.2:53"], ["10.0.0.2:53", "10.0.0.3:5353", "[2001:db8::2]:53", "[2001:db8::3]:54"],
+                [#"file("/etc/resolv.conf")"#], [#"file("/run/systemd/resolve/resolv.conf")"#],
             ]
         )
-        #expect(settings.providers.map(\.transport) == [.udp, .tcp])
+        #expect(settings.providers.map(\.transport) == [.udp, .tcp, .udp, .udp])
         let providers = try HTTPDNSConfigurationFile.parse(text, name: "f.yaml").resolver.providers
-        #expect(providers.map(\.kind) == ["dns", "dns"] && providers.map(\.answerScope) == [.private, .public])
+        #expect(providers.map(\.kind) == ["dns", "dns", "dns", "dns"])
+        #expect(providers.map(\.answerScope) == [.private, .public, .public, .public])
         for provider in providers { await provider.shutdown() }
     }
 

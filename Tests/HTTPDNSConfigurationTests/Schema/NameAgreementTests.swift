@@ -98,7 +98,11 @@ struct Section: Sendable, CustomTestStringConvertible {
             Section("rollout", ["a route's rollout"], HTTPDNSRoute.Rollout(percent: 1)),
             Section("mapping", ["a mapping"], HTTPDNSMapping(.system)),
             Section("doh", ["a provider of kind doh"], HTTPDNSDoHProvider.Configuration(name: "a", url: "")),
-            Section("dns", ["a provider of kind dns"], HTTPDNSDNSProvider.Configuration(name: "a", servers: [])),
+            Section(
+                "dns",
+                ["a provider of kind dns"],
+                HTTPDNSDNSProvider.Configuration(name: "a", servers: .addresses([]))
+            ),
             Section(
                 "json",
                 ["a provider of kind json-google or json-cloudflare"],

@@ -16,7 +16,7 @@ struct DNSProviderAgainstBINDTests {
             address: HTTPDNSAddress(v4: 127, 0, 0, 1),
             port: try await ServerRig.shared().dnsPort
         )
-        var configuration = HTTPDNSDNSProvider.Configuration(name: "bind", servers: [server])
+        var configuration = HTTPDNSDNSProvider.Configuration(name: "bind", servers: .addresses([server]))
         configuration.transport = transport
         let provider = try HTTPDNSDNSProvider(configuration)
         let answer = try await provider.resolve(

@@ -26,7 +26,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
     public var answerScope: HTTPDNSAddressPolicy.Scope { configuration.answerScope }
 
     private let configuration: Configuration
-    private let servers: UpstreamAddresses
+    private let servers: NameServerList
     private let sockets: NameServerSockets
     private let time: any TimeSource
     private let plain: PlainServices<HTTPDNSEndpoint>
@@ -46,7 +46,9 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         _ configuration: Configuration,
         time: any TimeSource
     ) throws(HTTPDNSProviderConfigurationError) {
-        guard !configuration.servers.isEmpty, configuration.servers.allSatisfy({ $0.port > 0 }) else {
+        if case .addresses(let servers) = configuration.servers,
+            servers.isEmpty || servers.contains(where: { $0.port == 0 })
+        {
             throw HTTPDNSProviderConfigurationError(
                 provider: configuration.name,
                 message: "it needs the addresses of its name servers, with ports from 1 to 65535"
@@ -55,13 +57,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         name = configuration.name
         self.configuration = configuration
         self.time = time
-        servers = UpstreamAddresses(
-            bootstrap: configuration.servers,
-            maximumAttempts: configuration.servers.count,
-            scope: .public,
-            time: time,
-            wallClock: .system
-        )
+        servers = NameServerList(configuration.servers, time: time)
         sockets = NameServerSockets(time: time)
         plain = PlainServices(time: time)
     }
@@ -80,10 +76,15 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
 
     private var questions: MessageQuestions {
         MessageQuestions(isSecret: false, time: time) { [self] question, subnet, limit, deadline in
-            try await servers.reply(limit: limit, deadline: deadline) { server, deadline in
+            let servers = try await servers.current(until: deadline)
+            let transport = servers.usesTCP ? .tcp : configuration.transport
+            return try await servers.addresses.reply(limit: limit, deadline: deadline) { server, deadline in
                 try await plain.reply(of: server) { usesEDNS in
                     let query = ServerQuestion(question: question, clientSubnet: subnet, usesEDNS: usesEDNS)
-                    return UpstreamReply(message: try await answer(to: query, at: server, deadline), from: server)
+                    return UpstreamReply(
+                        message: try await answer(to: query, at: server, over: transport, deadline),
+                        from: server
+                    )
                 }
             } verdict: { reply in
                 guard let code = reply.messageCode, code != .noError, code != .nameError else { return .answer }
@@ -113,10 +114,11 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
     private func answer(
         to question: ServerQuestion,
         at server: HTTPDNSEndpoint,
+        over transport: Transport,
         _ deadline: MonotonicTime
     ) async throws -> [UInt8] {
         let query = question.query(mixesCase: mixesCase(for: server))
-        guard configuration.transport == .udp else { return try await streamed(query, at: server, deadline) }
+        guard transport == .udp else { return try await streamed(query, at: server, deadline) }
         switch try await sockets.ask(query, at: server, over: .udp, deadline: deadline) {
         case .answer(let message): return message
         case .truncated, .stranger:
@@ -184,7 +186,12 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
 }
 
 extension HTTPDNSDNSProvider: IdentifiedProvider {
-    package var serviceTexts: [String] { configuration.servers.map(\.description) }
+    package var serviceTexts: [String] {
+        switch configuration.servers {
+        case .addresses(let endpoints): endpoints.map(\.description)
+        case .file(let path): [path]
+        }
+    }
 }
 
 extension HTTPDNSDNSProvider {
@@ -196,20 +203,30 @@ extension HTTPDNSDNSProvider {
         case tcp
     }
 
+    /// The source of the servers' addresses.
+    public enum Servers: Hashable, Sendable {
+        /// These, in the order to try; their usual port is 53.
+        case addresses([HTTPDNSEndpoint])
+        /// The servers in the file at a path, in the form of resolv.conf(5), which is read once a second while there are queries.
+        ///
+        /// All servers of the file are used, and `options use-vc`. Other options, `search` and `domain` are not.
+        case file(String)
+    }
+
     /// Settings of name servers.
     public struct Configuration: Hashable, Sendable {
         /// The name of the provider.
         public var name: String
-        /// The servers, in the order to try; their usual port is 53.
-        public var servers: [HTTPDNSEndpoint]
-        /// The protocol of a query.
+        /// The servers.
+        public var servers: Servers
+        /// The protocol of a query; the option `use-vc` of a file means ``Transport/tcp`` as well.
         public var transport: Transport = .udp
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``). Name servers of a
         /// private network need ``HTTPDNSAddressPolicy/Scope/private``.
         public var answerScope: HTTPDNSAddressPolicy.Scope = .public
 
         /// Creates settings with the defaults above.
-        public init(name: String, servers: [HTTPDNSEndpoint]) {
+        public init(name: String, servers: Servers) {
             self.name = name
             self.servers = servers
         }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
+
+internal import HTTPDNSPrimitives
+
+/// The parts of resolv.conf(5) that a provider follows: the servers, more than three of them, and `options use-vc`.
+struct ResolvConf: Hashable, Sendable {
+    /// With port 53.
+    var servers: [HTTPDNSEndpoint] = []
+    var usesTCP = false
+
+    /// Reads a file. What is no server and no known option is passed over, as by glibc; without a server it is the local one.
+    init(_ bytes: [UInt8]) {
+        for line in bytes.split(whereSeparator: { $0 == UInt8(ascii: "\n") }) {
+            // A comment's first word is none of these.
+            let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
+                .map { String(decoding: $0, as: UTF8.self) }
+            guard let keyword = words.first, words.count > 1 else { continue }
+            if keyword == "options", words.dropFirst().contains("use-vc") { usesTCP = true }
+            guard keyword == "nameserver", let address = HTTPDNSAddress(words[1]) else { continue }
+            let server = HTTPDNSEndpoint(address: address, port: 53)
+            if !servers.contains(server) { servers.append(server) }
+        }
+        if servers.isEmpty { servers = [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 53)] }
+    }
+}
+
+/// The servers of a provider, from its settings or from a file that is read again.
+final class NameServerList: Sendable {
+    struct Current: Sendable {
+        var addresses: UpstreamAddresses
+        var usesTCP = false
+    }
+
+    private struct State: Sendable {
+        var current: Current?
+        /// The file as it was read last.
+        var file: ResolvConf?
+        var nextRead: MonotonicTime?
+    }
+
+    /// The least time between two reads.
+    static let interval = Duration.seconds(1)
+    private static let maximumBytes = 65_536
+
+    private let path: String?
+    private let time: any TimeSource
+    private let reads = SharedRead<ResolvConf>()
+    private let state: Lock<State>
+
+    init(_ servers: HTTPDNSDNSProvider.Servers, time: any TimeSource) {
+        self.time = time
+        switch servers {
+        case .addresses(let endpoints):
+            path = nil
+            state = Lock(State(current: Current(addresses: Self.addresses(endpoints, time))))
+        case .file(let path):
+            self.path = path
+            state = Lock(State())
+        }
+    }
+
+    /// Returns the servers of a query. A file that cannot be read leaves those of before in use.
+    /// - Throws: ``HTTPDNSProviderError`` when there are none; `CancellationError`.
+    func current(until deadline: MonotonicTime) async throws -> Current {
+        let now = time.now()
+        let (known, isDue) = state.withLock { state in
+            let isDue = self.path != nil && state.nextRead.map { $0 <= now } ?? true
+            if isDue { state.nextRead = now + Self.interval }
+            return (state.current, isDue)
+        }
+        if let known, !isDue { return known }
+        // Without a path the servers are known.
+        let path = self.path ?? ""
+        do {
+            let file = try await reads.value(until: deadline, on: time) {
+                ResolvConf(try SmallFile.read(path, maximum: Self.maximumBytes, isSecret: false))
+            }.value
+            return state.withLock { state in
+                if let current = state.current, state.file == file { return current }
+                let current = Current(addresses: Self.addresses(file.servers, time), usesTCP: file.usesTCP)
+                (state.current, state.file) = (current, file)
+                return current
+            }
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            guard let known else {
+                state.withLock { $0.nextRead = nil }
+                throw Self.unreadable(path, error)
+            }
+            return known
+        }
+    }
+
+    private static func addresses(_ endpoints: [HTTPDNSEndpoint], _ time: any TimeSource) -> UpstreamAddresses {
+        UpstreamAddresses(
+            bootstrap: endpoints,
+            maximumAttempts: endpoints.count,
+            scope: .public,
+            time: time,
+            wallClock: .system
+        )
+    }
+
+    private static func unreadable(_ path: String, _ error: any Error) -> HTTPDNSProviderError {
+        let reason = (error as? SmallFile.Unreadable)?.reason ?? "\(error)"
+        return HTTPDNSProviderError(
+            code: .notConfigured,
+            message: "the name servers in \(path.escaped(limit: 200)) cannot be read: \(reason)"
+        )
+    }
+}
