@@ -68,7 +68,7 @@ package struct DNSServerQuery: Sendable {
     private func questionHasCase(_ bytes: UnsafeRawBufferPointer, code: UInt16) -> Bool? {
         let count = UInt16(bytes[4]) << 8 | UInt16(bytes[5])
         // Some servers do not repeat a question that they could not read.
-        if count == 0, code != DNSResponseCode.noError.number, code != DNSResponseCode.nameError.number { return true }
+        if count == 0, DNSResponseCode.withoutEDNS.contains(where: { $0.number == code }) { return true }
         guard count == 1, bytes.count >= questionEnd else { return nil }
         var isSame = true
         for index in DNSWireFormat.headerOctets..<questionEnd where bytes[index] != message[index] {

@@ -79,7 +79,7 @@ struct DNSProviderTests {
             let forged: [[UInt8]] = [
                 query.answer(id: query.id ^ 1), query.answer(flags: 0x0100), query.answer(flags: 0x8980), [1, 2, 3],
                 query.answer(name: DNSMessageBuilder.name("other.test")), Array(query.answer().prefix(20)),
-                query.answer(repeatsQuestion: false), [],
+                query.answer(repeatsQuestion: false), query.answer(code: 2, repeatsQuestion: false),
             ]
             return (0..<count).map { forged[$0 % forged.count] } + [query.answer()]
         }

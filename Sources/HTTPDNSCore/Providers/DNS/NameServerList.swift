@@ -42,6 +42,8 @@ final class NameServerList: Sendable {
     /// The least time between two reads.
     static let interval = Duration.seconds(1)
     private static let maximumBytes = 65_536
+    /// The time that a query waits for a read when the servers of before are known.
+    private static let patience = Duration.milliseconds(100)
 
     private let path: String?
     private let time: any TimeSource
@@ -73,7 +75,8 @@ final class NameServerList: Sendable {
         // Without a path the servers are known.
         let path = self.path ?? ""
         do {
-            let file = try await reads.value(until: deadline, on: time) {
+            let end = known == nil ? deadline : min(deadline, now + Self.patience)
+            let file = try await reads.value(until: end, on: time) {
                 ResolvConf(try SmallFile.read(path, maximum: Self.maximumBytes, isSecret: false))
             }.value
             return state.withLock { state in
