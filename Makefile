@@ -18,7 +18,7 @@ help: ## This list
 
 .PHONY: build
 build: build-dependencies ## Build the library and resolve-test
-	$(BUILD) --traits default,CommandLine
+	$(BUILD) --traits default,CommandLine,NIO
 
 # Where `make install` puts the program: $(DESTDIR)$(PREFIX)/bin, and the manual page and completions below $(DESTDIR)$(PREFIX)/share.
 PREFIX ?= /usr/local

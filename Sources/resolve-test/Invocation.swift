@@ -130,7 +130,7 @@ struct Invocation: Sendable {
 }
 
 /// The handling of Ctrl-C and similar signals: the first cancels the work, so that temporary files are removed and connections
-/// are closed; the second ends the process.
+/// are closed; the second ends the process. A watched agent may get two at once, of its group and of its parent: none ends it.
 final class Interruption: Sendable {
     private struct State {
         var received: Int32?
@@ -142,14 +142,14 @@ final class Interruption: Sendable {
     /// The exit status after a signal: 130 for Ctrl-C.
     var exitStatus: Int32? { state.withLock { $0.received.map(ExitStatus.signal) } }
 
-    func cancelOnSignal(_ work: Task<Int32, Never>) {
+    func cancelOnSignal(_ work: Task<Int32, Never>, secondEnds: Bool = true) {
         for number in [SIGINT, SIGTERM, SIGHUP] {
             // The default action would end the process before the source receives the signal. A signal that was ignored before
             // the program began stays ignored: nohup and shells without job control use that.
             guard !Self.isIgnore(signal(number, SIG_IGN)) else { continue }
             state.withLock { state in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-                source.setEventHandler { [self] in received(number, work) }
+                source.setEventHandler { [self] in received(number, work, secondEnds) }
                 source.resume()
                 state.sources.append(source)
             }
@@ -160,9 +160,9 @@ final class Interruption: Sendable {
         unsafeBitCast(action, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    private func received(_ number: Int32, _ work: Task<Int32, Never>) {
+    private func received(_ number: Int32, _ work: Task<Int32, Never>, _ secondEnds: Bool) {
         state.withLock { $0.received = $0.received ?? number }
-        signal(number, SIG_DFL)
+        if secondEnds { signal(number, SIG_DFL) }
         work.cancel()
     }
 

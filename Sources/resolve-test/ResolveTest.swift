@@ -28,7 +28,9 @@ struct ResolveTest {
         invocation.unreadable = given.unreadable
         let work = Task { [invocation] in await invocation.run() }
         // The command of `run` gets the signals.
-        if given.texts.first != "run" { interruption.cancelOnSignal(work) }
+        if given.texts.first != "run" {
+            interruption.cancelOnSignal(work, secondEnds: !given.texts.contains("--watched-by"))
+        }
         let status = await work.value
         exit(interruption.exitStatus ?? status)
     }

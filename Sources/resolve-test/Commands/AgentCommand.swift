@@ -11,6 +11,7 @@ internal import HTTPDNSControl
 internal import HTTPDNSCore
 internal import HTTPDNSNIO
 internal import HTTPDNSPrimitives
+internal import Logging
 #endif
 
 /// `agent`: one resolver for the programs of a machine.
@@ -70,6 +71,10 @@ struct AgentCommand: Subcommand {
         var configuration = try HTTPDNSConfigurationFile.read(file)
         let system = try AgentSystemResolver(threads: configuration.resolver.systemThreads)
         configuration.systemResolver = system
+        // To the journal.
+        var logger = Logger(label: "agent") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = output.isVerbose ? .info : .notice
+        configuration.logger = logger
         if settings.varlink != nil {
             let ported = configuration.resolver.mappings.filter { key, mapping in
                 guard case .addresses(let targets)? = mapping.action else { return false }
@@ -83,7 +88,7 @@ struct AgentCommand: Subcommand {
         let report = AgentReport(output: output, console: console)
         let listeners = AgentListeners()
         do {
-            try await listeners.open(settings, client, report)
+            try await listeners.open(settings, client, logger, report)
             report.tell("ready", "")
             notification?.send("READY=1")
             if let notification, notification.isWatched {
@@ -114,7 +119,7 @@ struct AgentCommand: Subcommand {
     private func watch(_ file: String, _ socket: String, _ console: Console) async throws -> Int32 {
         let arguments =
             ["/proc/self/exe", "agent", "--watched-by", "\(getpid())", "--config", file]
-            + (output.isJSON ? ["--json"] : [])
+            + (output.isJSON ? ["--json"] : []) + (output.isVerbose ? ["-v"] : [])
         let child = try await ChildProcess.start(arguments, environment: console.environment)
         return try await withTaskCancellationHandler {
             async let isHung = AgentCommand.kill(child, ifHungOn: socket)
@@ -133,7 +138,7 @@ struct AgentCommand: Subcommand {
     private static func kill(_ child: ChildProcess, ifHungOn socket: String) async -> Bool {
         // It reads its file first, from a file system that may be slow.
         let begun = ContinuousClock.now
-        while !child.isEnding, AgentWatchdog.ask(socket) != .replied,
+        while !child.isEnding, AgentWatchdog.ask(socket) == .closed,
             ContinuousClock.now - begun < AgentWatchdog.startLimit
         {
             try? await Task.sleep(for: .milliseconds(100))
@@ -173,7 +178,12 @@ private final class AgentListeners: Sendable {
 
     func beginEnding() { state.withLock { $0.isEnding = true } }
 
-    func open(_ settings: AgentSettings, _ client: HTTPDNSClient, _ report: AgentReport) async throws {
+    func open(
+        _ settings: AgentSettings,
+        _ client: HTTPDNSClient,
+        _ logger: Logger,
+        _ report: AgentReport
+    ) async throws {
         if let path = settings.control {
             do throws(HTTPDNSControlSocketError) {
                 let control = try HTTPDNSControlSocket(client: client, path: path)
@@ -191,6 +201,7 @@ private final class AgentListeners: Sendable {
             var configuration = HTTPDNSProxy.Configuration()
             configuration.drainDeadline = settings.drainDeadline
             configuration.guardedBesides = settings.allowed
+            configuration.logger = logger
             let proxy = try await HTTPDNSProxy(client, on: listener, configuration: configuration)
             state.withLock { $0.proxy = proxy }
             let place = "\(listener.host):\(listener.port)"

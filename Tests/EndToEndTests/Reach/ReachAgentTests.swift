@@ -71,7 +71,8 @@ struct ReachAgentTests {
             """
         )
         #expect(result.output == "127.0.0.4\nnone\nnone\nnone\n127.0.0.4\n", "\(result)")
-        #expect(result.error == "note: lookups have no port: only the proxy applies the mapping of ported.test\n")
+        let note = "note: lookups have no port: only the proxy applies the mapping of ported.test\n"
+        #expect(result.error.hasPrefix(note) && result.error.contains("switched off"), "\(result.error)")
     }
 
     /// The DNS of a network of its own, which has one address for every name, and the times of lookups in it.
@@ -300,6 +301,37 @@ struct ReachAgentTests {
             head = q[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, 1 if has else 0, 0, 0)
             s.sendto(head + q[12:at + 5] + (b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc0\0\2\x09" if has else b""), peer)
         """#
+
+    @Test("An agent that hangs from its first moment is ended", .timeLimit(.minutes(1)))
+    func hangsAtOnce() async throws {
+        let script = "kill -STOP $(pgrep -P $AGENT); wait $AGENT; echo $?"
+        let result = try await withAgent(Self.mappings, script)
+        #expect(result.output == "1\n" && result.error.contains("did not reply"), "\(result)")
+    }
+
+    @Test("A signal to the agent's group ends it as one to itself, and leaves no socket", .timeLimit(.minutes(1)))
+    func groupSignal() async throws {
+        let script = """
+            setsid "$R" agent --config "$F/second.yaml" > "$F/second" 2> "$F/errors2" & AGENT2=$!
+            while ! grep -qs ready "$F/second"; do kill -0 $AGENT2 || break; sleep 0.02; done
+            kill -TERM -$AGENT2; wait $AGENT2; echo $?; cat "$F/errors2"; [ -e "$F/socket2" ] || echo gone
+            """
+        let prepared = "sed 's,/socket,/socket2,; /control/d' \"$F/httpdns.yaml\" > \"$F/second.yaml\"\n"
+        let result = try await withAgent("agent: { varlink: $F/socket }\n", prepared + script)
+        #expect(result.output == "143\ngone\n", "\(result)")
+    }
+
+    @Test("A refused change of the file is told on standard error, and the agent serves on", .timeLimit(.minutes(1)))
+    func tellsRefusedReload() async throws {
+        let script = """
+            cp "$F/httpdns.yaml" "$F/good"; printf 'version: 1\\nmappings: { one.test: 127.0.0.999 }\\n' > "$F/new"
+            mv "$F/new" "$F/httpdns.yaml"
+            while ! grep -qs 'configuration file refused' "$F/errors"; do kill -0 $AGENT || break; sleep 0.05; done
+            kill -0 $AGENT && echo alive
+            """
+        let result = try await withAgent(Self.mappings, script)
+        #expect(result.output == "alive\n" && result.error.contains("127.0.0.999"), "\(result)")
+    }
 
     @Test("The agent ends with its watching process, and leaves the socket to the next")
     func endsWithParent() async throws {
