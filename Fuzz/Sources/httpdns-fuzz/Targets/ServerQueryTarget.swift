@@ -20,7 +20,7 @@ extension FuzzTarget {
             guard let response = try? DNSResponse(parsing: message, to: question) else { return }
             precondition(response.question == question)
         case .otherCase(let message):
-            precondition(message == octets && message[12..<29] != query.message[12..<29])
+            precondition(message == octets && message[12..<26] != query.message[12..<26])
         }
     }
 
