@@ -219,37 +219,3 @@ extension LoopJob {
         if case .start = self { true } else { false }
     }
 }
-
-/// The descriptors of a loop: one that becomes readable when another thread has work for it, and its epoll instance. Both are
-/// made before the thread: a loop without them is not started.
-///
-/// Safe to share: the descriptors never change, and the kernel serializes the writes.
-package final class Waker: Sendable {
-    /// The eventfd that the loop waits on.
-    let descriptor: Int32
-    /// The epoll instance of the loop.
-    let epoll: Int32
-
-    /// - Throws: ``TransferFailure`` when the system has no free descriptor.
-    package init() throws(TransferFailure) {
-        let descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
-        guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
-        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard epoll >= 0 else {
-            let error = errno
-            close(descriptor)
-            throw TransferFailure.noDescriptor(error)
-        }
-        self.descriptor = descriptor
-    }
-
-    package func wake() {
-        var one: UInt64 = 1
-        _ = write(descriptor, &one, 8)
-    }
-
-    deinit {
-        close(epoll)
-        close(descriptor)
-    }
-}

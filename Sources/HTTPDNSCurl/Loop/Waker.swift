@@ -4,9 +4,35 @@
 internal import CHTTPDNSCurl
 internal import Glibc
 
-/// A loop for sockets that libcurl does not know.
-extension Waker {
+/// The descriptors of a loop: one that becomes readable when another thread has work for it, and its epoll instance. Both are
+/// made before the thread: a loop without them is not started.
+///
+/// Safe to share: the descriptors never change, and the kernel serializes the writes.
+package final class Waker: Sendable {
     private static let eventCapacity = 256
+
+    /// The eventfd that the loop waits on.
+    let descriptor: Int32
+    /// The epoll instance of the loop.
+    let epoll: Int32
+
+    /// - Throws: ``TransferFailure`` when the system has no free descriptor.
+    package init() throws(TransferFailure) {
+        let descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
+        guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard epoll >= 0 else {
+            let error = errno
+            close(descriptor)
+            throw TransferFailure.noDescriptor(error)
+        }
+        self.descriptor = descriptor
+    }
+
+    package func wake() {
+        var one: UInt64 = 1
+        _ = write(descriptor, &one, 8)
+    }
 
     /// Reports a socket under a number above 0, once for each time that it becomes ready. Closing it ends that.
     /// - Parameter sends: Whether it is also ready when it can send.
@@ -31,5 +57,10 @@ extension Waker {
             let count = epoll_wait(epoll, events, Int32(Waker.eventCapacity), -1)
             for index in 0..<Int(max(0, count)) where events[index].data.u64 != 0 { isReady(events[index].data.u64) }
         }
+    }
+
+    deinit {
+        close(epoll)
+        close(descriptor)
     }
 }
