@@ -12,7 +12,7 @@ package struct DNSServerQuery: Sendable {
         /// The answer is longer than a datagram (the TC flag is set).
         case truncated
         /// No answer to this query.
-        case stranger
+        case unrelated
     }
 
     /// The message.
@@ -49,14 +49,14 @@ package struct DNSServerQuery: Sendable {
     /// Returns what a message that arrived is.
     package func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
         guard bytes.count >= DNSWireFormat.headerOctets, bytes[0] == message[0], bytes[1] == message[1] else {
-            return .stranger
+            return .unrelated
         }
         let flags = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
         guard flags & DNSWireFormat.Flag.response != 0, flags & DNSWireFormat.Flag.operationCode == 0 else {
-            return .stranger
+            return .unrelated
         }
         guard let hasCase = questionHasCase(bytes, code: flags & DNSWireFormat.Flag.responseCode) else {
-            return .stranger
+            return .unrelated
         }
         if flags & DNSWireFormat.Flag.truncated != 0 { return .truncated }
         var answer = Array(bytes)

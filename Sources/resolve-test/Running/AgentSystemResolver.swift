@@ -26,7 +26,10 @@ final class AgentSystemResolver: SystemResolving {
         families: HTTPDNSAddress.Families,
         timeLimit: Duration
     ) async throws(SystemResolverError) -> [HTTPDNSAddress] {
-        if case .providers? = resolver.withLock({ $0 })?.route(for: host)?.action {
+        // With the switch off the machine's own order applies to all names.
+        if let resolver = resolver.withLock({ $0 }), resolver.switchEntry(for: host) == nil,
+            case .providers? = resolver.route(for: host)?.action
+        {
             return try await nameServers.resolve(host, families: families, timeLimit: timeLimit)
         }
         return try await machine.resolve(host, families: families, timeLimit: timeLimit)

@@ -304,8 +304,7 @@ struct ReachAgentTests {
 
     @Test("An agent that hangs from its first moment is ended", .timeLimit(.minutes(1)))
     func hangsAtOnce() async throws {
-        let script = "kill -STOP $(pgrep -P $AGENT); wait $AGENT; echo $?"
-        let result = try await withAgent(Self.mappings, script)
+        let result = try await withAgent(Self.mappings, "kill -STOP $(pgrep -P $AGENT); wait $AGENT; echo $?")
         #expect(result.output == "1\n" && result.error.contains("did not reply"), "\(result)")
     }
 

@@ -7,7 +7,6 @@ import ServerRig
 import Testing
 
 #if YAML
-/// Resolving by a name server itself: BIND on loopback.
 @Suite("Answers of a name server", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct NameServerTests {
     private func settings(_ rig: ServerRig) throws -> HTTPDNSClient.Configuration {

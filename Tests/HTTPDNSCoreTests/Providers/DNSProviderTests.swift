@@ -34,13 +34,15 @@ struct DNSProviderTests {
         HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: timeLimit)
     }
 
-    /// Returns the address family of a provider that asks these servers once.
+    /// Returns the address family of a provider that asks these servers, each time the same.
     private func v4(
         _ servers: [HTTPDNSEndpoint],
-        over transport: HTTPDNSDNSProvider.Transport = .udp
+        over transport: HTTPDNSDNSProvider.Transport = .udp,
+        times: Int = 1
     ) async throws -> HTTPDNSProviderAnswer.Family? {
         let provider = try provider(servers, over: transport)
         let answer = try await provider.resolve(query())
+        for _ in 1..<times { #expect(try await provider.resolve(query()) == answer) }
         await provider.shutdown()
         return answer.v4
     }
@@ -48,9 +50,7 @@ struct DNSProviderTests {
     @Test("Each query has its own ID, port and case, and EDNS without padding")
     func draws() async throws {
         let server = try ScriptedNameServer { [$0.answer()] }
-        let provider = try provider([server.endpoint])
-        for _ in 0..<8 { #expect(try await provider.resolve(query()).v4 == Self.address) }
-        await provider.shutdown()
+        #expect(try await v4([server.endpoint], times: 8) == Self.address)
         let queries = server.queries
         #expect(queries.count == 8 && server.streams == 0)
         // Eight of 65,536, and of 2^20: another draw than the first is certain but for one run in 2^100.
@@ -73,7 +73,7 @@ struct DNSProviderTests {
     }
 
     @Test("Messages that are no answer are passed over, and the eighth leads to TCP", arguments: [7, 8, 20])
-    func strangers(_ count: Int) async throws {
+    func unrelated(_ count: Int) async throws {
         let server = try ScriptedNameServer { query in
             if query.isStream { return [query.answer()] }
             let forged: [[UInt8]] = [
@@ -92,6 +92,19 @@ struct DNSProviderTests {
         let server = try ScriptedNameServer(pieces: pieces) { [$0.answer(flags: $0.isStream ? 0x8180 : 0x8380)] }
         #expect(try await v4([server.endpoint]) == Self.address)
         #expect(server.queries.map(\.isStream) == [false, true])
+    }
+
+    @Test("A truncated answer of a server without TCP fails the query, and not the server")
+    func truncatedWithoutTCP() async throws {
+        let flags = [0x8380, 0x8180] as [UInt16]
+        let server = try ScriptedNameServer(takesStreams: false) { [$0.answer(flags: flags[$0.number])] }
+        let other = try ScriptedNameServer { [$0.answer(code: 2)] }
+        let provider = try provider([server.endpoint, other.endpoint])
+        let error = try await #require(throws: HTTPDNSProviderError.self) { _ = try await provider.resolve(query()) }
+        #expect(error.message.contains("over TCP: Connection refused"), "\(error)")
+        #expect(try await provider.resolve(query()).v4 == Self.address)
+        await provider.shutdown()
+        #expect(server.queries.count == 2 && other.queries.count == 1)
     }
 
     @Test("Over TCP alone no datagram is sent")
@@ -132,10 +145,7 @@ struct DNSProviderTests {
         let server = try ScriptedNameServer { query in
             query.isStream || query.number == 1 ? [query.answer()] : [query.answer(code: 3, name: query.lowercased)]
         }
-        let provider = try provider([server.endpoint])
-        #expect(try await provider.resolve(query()).v4 == Self.address)
-        #expect(try await provider.resolve(query()).v4 == Self.address)
-        await provider.shutdown()
+        #expect(try await v4([server.endpoint], times: 2) == Self.address)
         #expect(server.queries.map(\.isStream) == [false, true, false])
         #expect(server.queries.allSatisfy { $0.name != $0.lowercased })
     }
@@ -148,9 +158,7 @@ struct DNSProviderTests {
         let server = try ScriptedNameServer {
             [$0.hasOptions ? $0.answer(code: 1, repeatsQuestion: repeatsQuestion) : $0.answer()]
         }
-        let provider = try provider([server.endpoint])
-        for _ in 0..<2 { #expect(try await provider.resolve(query()).v4 == Self.address) }
-        await provider.shutdown()
+        #expect(try await v4([server.endpoint], times: 2) == Self.address)
         #expect(server.queries.map(\.hasOptions) == [true, false, false])
     }
 
@@ -169,15 +177,14 @@ struct DNSProviderTests {
 
     @Test("A name that does not exist is an answer, and no reason for another server")
     func nameError() async throws {
-        let (first, second) = (
-            try ScriptedNameServer { [$0.answer(code: 3)] }, try ScriptedNameServer { [$0.answer()] }
-        )
+        let first = try ScriptedNameServer { [$0.answer(code: 3)] }
+        let second = try ScriptedNameServer { [$0.answer()] }
         #expect(try await v4([first.endpoint, second.endpoint]) == .nameError(timeToLive: nil))
         #expect(second.queries.isEmpty)
     }
 
     @Test(
-        "A closed port leads to the next server at once, and is not tried again",
+        "A closed port leads to the next server at once",
         arguments: HTTPDNSDNSProvider.Transport.allCases
     )
     func closedPort(_ transport: HTTPDNSDNSProvider.Transport) async throws {
@@ -234,9 +241,7 @@ struct DNSProviderTests {
 
     @Test("What is no answer over TCP fails this server", arguments: [0, 1, 2])
     func badStream(_ kind: Int) async throws {
-        let bad = try ScriptedNameServer {
-            [[$0.answer(id: $0.id ^ 1), $0.answer(flags: 0x8380), []][kind]]
-        }
+        let bad = try ScriptedNameServer { [[$0.answer(id: $0.id ^ 1), $0.answer(flags: 0x8380), []][kind]] }
         let good = try ScriptedNameServer { [$0.answer()] }
         #expect(try await v4([bad.endpoint, good.endpoint], over: .tcp) == Self.address)
         let error = try await #require(throws: HTTPDNSProviderError.self) {

@@ -40,7 +40,6 @@ final class ScriptedNameServer: Sendable {
             return builder.octets
         }
 
-        /// The name in lower case; of two cases this is one that a query with its own case seldom has.
         var lowercased: [UInt8] { name.map { (65...90).contains($0) ? $0 | 0x20 : $0 } }
     }
 

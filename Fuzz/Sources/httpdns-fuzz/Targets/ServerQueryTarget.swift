@@ -10,10 +10,10 @@ extension FuzzTarget {
         let query = DNSServerQuery(question, using: &generator)
         let reading = octets.withUnsafeBytes { query.read($0) }
         guard octets.count >= 12, octets[0] == 0, octets[1] == 0, octets[2] & 0xf8 == 0x80 else {
-            return precondition(reading == .stranger)
+            return precondition(reading == .unrelated)
         }
         switch reading {
-        case .stranger, .truncated: break
+        case .unrelated, .truncated: break
         case .answer(let message):
             precondition(message == octets)
             // Whatever answers it is about its question, or fails.

@@ -121,7 +121,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         guard transport == .udp else { return try await streamed(query, at: server, deadline) }
         switch try await sockets.ask(query, at: server, over: .udp, deadline: deadline) {
         case .answer(let message): return message
-        case .truncated, .stranger:
+        case .truncated, .unrelated:
             do {
                 return try await streamed(query, at: server, deadline)
             } catch var failure as TransferFailure where failure.code == .connectFailed {
@@ -131,9 +131,8 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
                 throw failure
             }
         case .otherCase:
-            let now = time.now()
             do {
-                return try await streamed(query, at: server, now + (deadline - now) / 2)
+                return try await streamed(query, at: server, deadline - (deadline - time.now()) / 2)
             } catch is TransferFailure {
                 // Without TCP the case cannot be checked.
                 noteLowercase(server)
@@ -159,18 +158,13 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         case .otherCase(let message):
             noteLowercase(server)
             return message
-        case .truncated, .stranger:
-            throw TransferFailure(
-                code: .protocolViolation,
-                phase: .firstByte,
-                message: "no answer to the query over TCP"
-            )
+        case .truncated, .unrelated:
+            throw TransferFailure(code: .protocolViolation, phase: .firstByte, message: "no answer to the query")
         }
     }
 
     private func mixesCase(for server: HTTPDNSEndpoint) -> Bool {
-        guard let until = lowercaseUntil.withLock({ $0[server] }) else { return true }
-        return time.now() >= until
+        lowercaseUntil.withLock { $0[server] }.map { $0 <= time.now() } ?? true
     }
 
     private func noteLowercase(_ server: HTTPDNSEndpoint) {

@@ -32,6 +32,11 @@ final class NameServerList: Sendable {
         var usesTCP = false
     }
 
+    private enum Source: Sendable {
+        case fixed(Current)
+        case file(String)
+    }
+
     private struct State: Sendable {
         var current: Current?
         /// The file as it was read last.
@@ -45,35 +50,35 @@ final class NameServerList: Sendable {
     /// The time that a query waits for a read when the servers of before are known.
     private static let patience = Duration.milliseconds(100)
 
-    private let path: String?
+    private let source: Source
     private let time: any TimeSource
     private let reads = SharedRead<ResolvConf>()
-    private let state: Lock<State>
+    private let state = Lock(State())
 
     init(_ servers: HTTPDNSDNSProvider.Servers, time: any TimeSource) {
         self.time = time
-        switch servers {
-        case .addresses(let endpoints):
-            path = nil
-            state = Lock(State(current: Current(addresses: Self.addresses(endpoints, time))))
-        case .file(let path):
-            self.path = path
-            state = Lock(State())
-        }
+        source =
+            switch servers {
+            case .addresses(let endpoints): .fixed(Current(addresses: Self.addresses(endpoints, time)))
+            case .file(let path): .file(path)
+            }
     }
 
     /// Returns the servers of a query. A file that cannot be read leaves those of before in use.
     /// - Throws: ``HTTPDNSProviderError`` when there are none; `CancellationError`.
     func current(until deadline: MonotonicTime) async throws -> Current {
+        let path: String
+        switch source {
+        case .fixed(let current): return current
+        case .file(let file): path = file
+        }
         let now = time.now()
         let (known, isDue) = state.withLock { state in
-            let isDue = self.path != nil && state.nextRead.map { $0 <= now } ?? true
+            let isDue = state.nextRead.map { $0 <= now } ?? true
             if isDue { state.nextRead = now + Self.interval }
             return (state.current, isDue)
         }
         if let known, !isDue { return known }
-        // Without a path the servers are known.
-        let path = self.path ?? ""
         do {
             let end = known == nil ? deadline : min(deadline, now + Self.patience)
             let file = try await reads.value(until: end, on: time) {

@@ -22,7 +22,7 @@ final class NameServerSockets: Sendable {
     ///
     /// A datagram is sent again after 400 ms, and each time after twice as long, on the same socket and with the same ID: an answer
     /// to any of them counts, and a forger has no more to hit.
-    /// - Returns: The answer. After eight messages on its socket that were none: ``DNSServerQuery/Reading/stranger``.
+    /// - Returns: The answer. After eight messages on its socket that were none: ``DNSServerQuery/Reading/unrelated``.
     /// - Throws: `TransferFailure`; `CancellationError` when the task is canceled.
     func ask(
         _ query: DNSServerQuery,
@@ -36,8 +36,7 @@ final class NameServerSockets: Sendable {
         let number = try table.add(socket)
         defer { table.remove(number) }
         socket.send()
-        let first = NameServerSocket.firstWait
-        let alarm = time.alarm(at: min(time.now() + first, deadline)) { [time] in
+        let alarm = time.alarm(at: min(time.now() + NameServerSocket.firstWait, deadline)) { [time] in
             let now = time.now()
             guard now < deadline else {
                 socket.expire()
@@ -131,14 +130,14 @@ final class NameServerSocket: Sendable {
     private struct State: Sendable {
         /// -1 after it is closed.
         var descriptor: Int32
-        /// What TCP has not sent yet.
+        /// The bytes that TCP has not sent yet.
         var unsent: ArraySlice<UInt8>
-        /// What TCP has received.
+        /// The bytes that TCP has received.
         var received: [UInt8] = []
         /// Whether TCP has connected.
         var isConnected = false
         /// The messages that were no answer.
-        var strangers = 0
+        var unrelated = 0
         /// The time until a datagram is sent again.
         var wait = NameServerSocket.firstWait
     }
@@ -146,7 +145,7 @@ final class NameServerSocket: Sendable {
     /// The first wait for an answer. A resolver on the Internet has most answers within 200 ms; unbound begins with 376 ms.
     static let firstWait = Duration.milliseconds(400)
     /// The number of messages after which someone is guessing.
-    private static let maximumStrangers = 8
+    private static let maximumUnrelated = 8
 
     let end = OneShot<Result<DNSServerQuery.Reading, any Error>>()
     private let query: DNSServerQuery
@@ -237,9 +236,9 @@ final class NameServerSocket: Sendable {
     ) throws(TransferFailure) -> DNSServerQuery.Reading? {
         while let count = try receive(state, buffer) {
             let reading = query.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            guard reading == .stranger else { return reading }
-            state.strangers += 1
-            if state.strangers == Self.maximumStrangers { return .stranger }
+            guard reading == .unrelated else { return reading }
+            state.unrelated += 1
+            if state.unrelated == Self.maximumUnrelated { return .unrelated }
         }
         return nil
     }
