@@ -93,6 +93,9 @@ struct Invocation: Sendable {
 
     private var helpHint: String {
         let name = arguments.first { argument in RootCommand.names.contains(argument) }
+        if name == "run", !arguments.contains("--") {
+            return "the command follows --, such as: resolve-test run --map img.test=127.0.0.1 -- curl http://img.test/"
+        }
         return "see resolve-test \(name.map { "\($0) " } ?? "")--help"
     }
 

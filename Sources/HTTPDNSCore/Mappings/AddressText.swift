@@ -51,7 +51,7 @@ package struct AddressText: Hashable, Sendable {
             return "IPv4 addresses are four decimal parts from 0 to 255 without leading zeros"
         }
         if (try? HTTPDNSName(text, toASCII: { _ in nil })) != nil {
-            return "it is a name; a mapping takes a name's addresses with via"
+            return "it is a name; in a configuration file a mapping takes a name's addresses with via"
         }
         return "allowed are 203.0.113.7, 203.0.113.7:8443, 2001:db8::7, [2001:db8::7]:8443"
     }

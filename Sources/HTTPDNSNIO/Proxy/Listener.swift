@@ -66,6 +66,9 @@ extension HTTPDNSProxy {
             return ["all_proxy": socks, "ALL_PROXY": socks, "https_proxy": http, "HTTPS_PROXY": http]
         }
 
+        /// The variables that lead programs to a proxy.
+        package static let variables = ["all_proxy", "https_proxy", "http_proxy"].flatMap { [$0, $0.uppercased()] }
+
         /// Sets ``environment`` for this process, so that URLSession and all that uses libcurl or its variables goes through the
         /// proxy. Call it in the first lines of `main`: the environment may be changed only while there is no other thread.
         ///
@@ -80,8 +83,7 @@ extension HTTPDNSProxy {
         /// - Parameter replacing: Whether variables that are already set, as for a proxy of the company, are replaced.
         /// - Throws: ``HTTPDNSProxy/Error`` with code `alreadySet`, or `tooLate` for a process with more than one thread.
         public func installForURLSession(replacing: Bool = false) throws(HTTPDNSProxy.Error) {
-            let names = ["all_proxy", "https_proxy", "http_proxy"].flatMap { [$0, $0.uppercased()] }
-            let present = names.filter { getenv($0) != nil }
+            let present = Listener.variables.filter { getenv($0) != nil }
             guard present.isEmpty || replacing else { throw .alreadySet(present) }
             guard Listener.threadCount == 1 else { throw .tooLate }
             for name in present { unsetenv(name) }

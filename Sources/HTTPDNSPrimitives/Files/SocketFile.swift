@@ -101,7 +101,7 @@ package struct SocketFile: Sendable {
                 code: .inUse,
                 path: path,
                 message: "\(listener) listens on \(path) already",
-                hint: "give each process a path of its own"
+                hint: "end that process first, or give each listener a path of its own"
             )
         }
         unlink(path)
@@ -113,7 +113,9 @@ package struct SocketFile: Sendable {
             let probe = try UnixSocketAddress.newSocket(isBlocking: false)
             defer { close(probe) }
             try address.connect(probe)
-            return PeerCredentials(of: probe).map { "process \($0.process)" } ?? "a process"
+            return PeerCredentials(of: probe).map {
+                $0.process == getpid() ? "this process" : "process \($0.process)"
+            } ?? "a process"
         } catch {
             // EAGAIN means that its queue is full.
             return error.number == ECONNREFUSED || error.number == ENOENT ? nil : "a process"
@@ -154,9 +156,10 @@ extension SocketFileError {
     }
 }
 
-/// The address of a Unix socket with a name in the file system (`unix(7)`).
-package struct UnixSocketAddress {
+/// The address of a Unix socket (`unix(7)`): its name in the file system, or in the abstract name space.
+package struct UnixSocketAddress: Sendable {
     private var address = sockaddr_un()
+    private var length = socklen_t(MemoryLayout<sockaddr_un>.size)
 
     /// The maximum number of bytes of a path, without the NUL at its end.
     package static let maximumPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
@@ -169,6 +172,15 @@ package struct UnixSocketAddress {
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
     }
 
+    /// - Returns: Nil for a name that is empty, too long, or has a NUL in it.
+    package init?(abstractName name: String) {
+        guard let named = UnixSocketAddress(path: name) else { return nil }
+        self = named
+        let bytes = [0] + Array(name.utf8)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        length = socklen_t(MemoryLayout.size(ofValue: address.sun_family) + bytes.count)
+    }
+
     /// - Throws: The number of the system's error.
     private func pass(
         to call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32,
@@ -176,7 +188,7 @@ package struct UnixSocketAddress {
     ) throws(SystemErrorNumber) {
         let result = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                call(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                call(descriptor, $0, length)
             }
         }
         guard result == 0 else { throw SystemErrorNumber(errno) }

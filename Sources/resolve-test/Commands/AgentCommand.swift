@@ -72,16 +72,11 @@ struct AgentCommand: Subcommand {
         let system = try AgentSystemResolver(threads: configuration.resolver.systemThreads)
         configuration.systemResolver = system
         // To the journal.
-        var logger = Logger(label: "agent") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = output.isVerbose ? .info : .notice
+        let logger = Logger.standardError("agent", output.isVerbose ? .info : .notice)
         configuration.logger = logger
         if settings.varlink != nil {
-            let ported = configuration.resolver.mappings.filter { key, mapping in
-                guard case .addresses(let targets)? = mapping.action else { return false }
-                return key.port != nil || targets.contains { $0.port != nil }
-            }
             let note = "lookups have no port: only the proxy applies the mapping of"
-            console.note(ported.keys.map { "\(note) \($0)" }.sorted(), unless: output.isJSON)
+            console.note(configuration.resolver.mappings.withPorts.map { "\(note) \($0)" }, unless: output.isJSON)
         }
         let client = try await HTTPDNSClient(configuration: configuration)
         system.serve(client.resolver)

@@ -10,6 +10,7 @@ internal import HTTPDNSConfiguration
 internal import HTTPDNSCore
 internal import HTTPDNSNIO
 internal import HTTPDNSPrimitives
+internal import Logging
 #endif
 
 /// `run -- COMMAND`: a command whose names are resolved here.
@@ -48,11 +49,13 @@ struct RunCommand: Subcommand {
         }
         // From here on they reach the command, and the folder is removed.
         let signals = ForwardedSignals()
-        let settings = try ClientSettings(common, environment: console.environment)
+        var settings = try ClientSettings(common, environment: console.environment)
+        if common.output.isVerbose { settings.configuration.logger = .standardError("run", .trace) }
+        let ported = settings.configuration.resolver.mappings.withPorts
         let end = try await settings.withClient { client in
             let folder = try PrivateFolder()
             defer { folder.remove() }
-            return try await run(client, signals, folder.path, console)
+            return try await run(client, signals, folder.path, ported, console)
         }
         switch end {
         case .exited(let status): return status
@@ -64,6 +67,7 @@ struct RunCommand: Subcommand {
         _ client: HTTPDNSClient,
         _ signals: ForwardedSignals,
         _ folder: String,
+        _ ported: [String],
         _ console: Console
     ) async throws -> ChildProcess.End {
         var configuration = VarlinkListener.Configuration(path: PrivateNamespace.File.socket.path(in: folder))
@@ -79,11 +83,10 @@ struct RunCommand: Subcommand {
         defer { following.cancel() }
 
         var environment = console.environment
-        if !SwitchConfiguration.hasLibrary(environment), !hosts.hasAll {
-            let note =
-                "libnss-resolve is not installed: names other than those of plain mappings are known to programs "
-                + "that follow the variables for proxies, such as curl and git"
-            console.note([note], unless: false)
+        console.note(notes(on: hosts, environment), unless: false)
+        if let reason = reasonForVariables(hosts, ported, environment) {
+            console.note([reason], unless: false)
+            environment = environment.filter { !HTTPDNSProxy.Listener.variables.contains($0.key) }
             environment.merge(proxy.listener.environment) { $1 }
         }
         var end = try await start(in: folder, environment, signals)
@@ -95,12 +98,38 @@ struct RunCommand: Subcommand {
                 "the machine refuses a namespace (\(refusal)); the command gets the variables for proxies, which curl, git, "
                 + "wget, Go and Python's urllib follow, and Java, Node and psql do not"
             console.note([note], unless: false)
+            environment = environment.filter { !HTTPDNSProxy.Listener.variables.contains($0.key) }
             environment.merge(proxy.listener.environment) { $1 }
             end = try await start(in: PrivateNamespace.noFolder, environment, signals)
         }
         await varlink.shutdown()
         await proxy.shutdown()
         return end
+    }
+
+    /// Returns what keeps names from being resolved here, though nothing is refused.
+    private func notes(on hosts: PrivateHosts, _ environment: [String: String]) -> [String] {
+        var notes: [String] = []
+        if let reason = hosts.reasonForDNS { notes.append("\(reason): all names go to DNS") }
+        let given = HTTPDNSProxy.Listener.variables.filter { environment[$0]?.isEmpty == false }
+        if !given.isEmpty {
+            notes.append("\(given.joined(separator: ", ")) set: programs that follow proxies leave names to that one")
+        }
+        return notes
+    }
+
+    /// Returns the reason why the command needs the variables for proxies; nil without one.
+    private func reasonForVariables(
+        _ hosts: PrivateHosts,
+        _ ported: [String],
+        _ environment: [String: String]
+    ) -> String? {
+        let who = "known to programs that follow the variables for proxies, such as curl and git"
+        if !ported.isEmpty {
+            return "lookups have no port: the mapping of \(ported.joined(separator: ", ")) is \(who)"
+        }
+        guard !SwitchConfiguration.hasLibrary(environment), !hosts.hasAll else { return nil }
+        return "libnss-resolve is not installed: names other than those of plain mappings are \(who)"
     }
 
     /// Runs the command to its end.

@@ -3,6 +3,7 @@
 
 #if CommandLine
 internal import Foundation
+internal import Logging
 
 /// The output streams of a command, and its environment.
 struct Console: Sendable {
@@ -114,5 +115,14 @@ struct StandardStream: Sendable {
 
 enum SystemError {
     static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
+}
+
+extension Logger {
+    /// Returns a logger for standard error.
+    static func standardError(_ label: String, _ level: Logger.Level) -> Logger {
+        var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = level
+        return logger
+    }
 }
 #endif

@@ -41,11 +41,18 @@ final class ForwardedSignals: Sendable {
         return await child.end()
     }
 
+    /// Whether this program is in the foreground of a terminal (tty_ioctl(4)).
+    private var hasTerminal: Bool {
+        let terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC)
+        defer { if terminal >= 0 { close(terminal) } }
+        return terminal >= 0 && tcgetpgrp(terminal) == getpgrp()
+    }
+
     private func pass(_ number: Int32) {
         let child = state.withLock { state in
             if state.child == nil { state.waiting.append(number) }
-            // The terminal has sent these to the command too.
-            return [SIGINT, SIGQUIT].contains(number) ? nil : state.child
+            // The terminal sends these to the command too, if it sends them here.
+            return [SIGINT, SIGQUIT].contains(number) && hasTerminal ? nil : state.child
         }
         child?.send(number)
     }

@@ -44,10 +44,18 @@ struct PrivateHosts: Sendable {
         try write()
     }
 
+    private var hasRoutes: Bool { resolver.settingsInUse.routes.contains { $0.action != .system } }
+
+    /// The reason why no name is decided by the resolver; nil when some are.
+    var reasonForDNS: String? {
+        if !resolver.killSwitch.isOn { return "resolving is switched off (enabled: false)" }
+        return hasRoutes || !resolver.mappings.current.rules.isEmpty
+            ? nil : "there is no mapping and no route to providers (see --map, --config)"
+    }
+
     /// Whether it has all names that the resolver decides about.
     var hasAll: Bool {
-        let hasRoutes = resolver.settingsInUse.routes.contains { $0.action != .system }
-        return !hasRoutes
+        !hasRoutes
             && resolver.mappings.current.rules.keys.allSatisfy { key in
                 guard case .exact(let name) = key.pattern, key.port == nil else { return false }
                 return addresses(of: name) != nil

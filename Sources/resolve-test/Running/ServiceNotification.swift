@@ -7,19 +7,21 @@ internal import HTTPDNSPrimitives
 
 /// The messages to systemd about the state of this process (sd_notify(3)).
 struct ServiceNotification: Sendable {
-    private let path: String
+    private let address: UnixSocketAddress
     /// Whether systemd ends a process without signs of life (`WatchdogSec=`).
     let isWatched: Bool
 
     /// - Returns: Nil unless systemd started this process and waits for it (`Type=notify`).
     init?(_ environment: [String: String]) {
-        guard let path = environment["NOTIFY_SOCKET"], path.hasPrefix("/") else { return nil }
-        self.path = path
+        guard let socket = environment["NOTIFY_SOCKET"],
+            let address = socket.hasPrefix("@")
+                ? UnixSocketAddress(abstractName: String(socket.dropFirst())) : UnixSocketAddress(path: socket)
+        else { return nil }
+        self.address = address
         isWatched = environment["WATCHDOG_USEC"] != nil
     }
 
     func send(_ state: String) {
-        guard let address = UnixSocketAddress(path: path) else { return }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }

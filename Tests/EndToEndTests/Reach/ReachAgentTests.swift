@@ -148,16 +148,19 @@ struct ReachAgentTests {
     @Test(
         "systemd learns that the agent is ready, and that it is alive",
         .enabled(if: Command.find("/usr/bin/python3") != nil),
-        arguments: ["varlink: $F/socket", "proxy: { port: 0, password: { env: P } }"]
+        arguments: ["varlink: $F/socket", "proxy: { port: 0, password: { env: P } }"],
+        // A name in the file system, and one in the abstract name space.
+        ["", "@"]
     )
-    func notifies(_ listener: String) async throws {
+    func notifies(_ listener: String, _ prefix: String) async throws {
         let folder = try TemporaryFolder()
         let port = try LoopbackSocket(backlog: 1)
         close(port.descriptor)
         let script = """
             import os, socket, subprocess, sys
-            s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1] + "/notify"); s.settimeout(20)
-            environment = dict(os.environ, NOTIFY_SOCKET=sys.argv[1] + "/notify", WATCHDOG_USEC="2000000", P="p")
+            path = "\(prefix)" + sys.argv[1] + "/notify"
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(path.replace("@", "\\0")); s.settimeout(20)
+            environment = dict(os.environ, NOTIFY_SOCKET=path, WATCHDOG_USEC="2000000", P="p")
             agent = subprocess.Popen([sys.argv[2], "agent", "--config", sys.argv[1] + "/f.yaml"], env=environment)
             print(*[s.recv(100).decode() for _ in range(3)])
             agent.terminate(); print(agent.wait())
@@ -254,7 +257,10 @@ struct ReachAgentTests {
             version: 1
             providers: { p: { kind: dns, servers: "127.0.0.1:1" } }
             routes: { "*.corp.test": { providers: [p], fallback: system } }
-            agent: { varlink: "\(folder.path)/socket" }
+            agent:
+              varlink: "\(folder.path)/socket"
+              control: "\(folder.path)/control"
+              proxy: { port: 1080, password: { env: P }, allow: [127.0.0.0/8] }
 
             """
         try Data(file.utf8).write(to: URL(fileURLWithPath: folder.path + "/httpdns.yaml"))
@@ -262,26 +268,32 @@ struct ReachAgentTests {
             F=$0; R=$1
             ip link set lo up; echo 'nameserver 127.0.0.53' > "$F/resolv.conf"
             mount --bind "$F/resolv.conf" /etc/resolv.conf
-            grep -v localhost /etc/hosts > "$F/hosts"
+            grep -v localhost /etc/hosts > "$F/hosts"; echo '127.0.0.4 here.corp.test' > "$F/own"
             echo 'hosts: files resolve [!UNAVAIL=return] dns' > "$F/nsswitch.conf"
+            mount --bind "$F/own" /etc/hosts
             /usr/bin/python3 "$F/server.py" "$F/log" & SERVER=$!
+            /usr/bin/python3 -m http.server --bind 127.0.0.4 --directory "$F" 8080 > "$F/web" 2>&1 & WEB=$!
             while ! [ -s "$F/log" ]; do sleep 0.02; done
             "$R" agent --config "$F/httpdns.yaml" > "$F/output" 2> "$F/errors" & AGENT=$!
             while ! grep -qs ready "$F/output"; do kill -0 $AGENT || { cat "$F/errors"; exit 99; }; sleep 0.02; done
             look() { "$R" --enter-namespace "$F" 0 /usr/bin/python3 -c 'import socket, sys
             try: print(socket.getaddrinfo(sys.argv[1], 80, socket.AF_INET, socket.SOCK_STREAM)[0][4][0])
             except OSError: print("none")' $1; }
-            look a.corp.test; look gone.corp.test
-            kill $AGENT; wait $AGENT; kill $SERVER; sort "$F/log"
+            look a.corp.test; look gone.corp.test; sort "$F/log"
+            # The hosts file has its part only where the agent decides nothing.
+            get() { curl -s --max-time 20 --retry-connrefused --retry 3 -x socks5h://httpdns:p@127.0.0.1:1080 -o "$F/body" \
+                    -w '%{http_code}\n' http://here.corp.test:8080/log; }
+            "$R" switch off --socket "$F/control" > "$F/switch"; get
+            kill $AGENT; wait $AGENT; kill $SERVER $WEB; grep -c here "$F/log"
             """
         var command = Command(
             "unshare",
             ["-mn", "sh", "-c", script, folder.path, try BuiltProduct.path("resolve-test")]
         )
-        command.environment = NameServiceLibrary.environment
+        command.environment = NameServiceLibrary.environment.merging(["P": "p"]) { $1 }
         let result = try await command.run()
         #expect(
-            result.output == "192.0.2.9\nnone\na.corp.test 1\ngone.corp.test 1\nready\n",
+            result.output == "192.0.2.9\nnone\na.corp.test 1\ngone.corp.test 1\nready\n200\n0\n",
             "\(result)"
         )
     }
@@ -346,6 +358,54 @@ struct ReachAgentTests {
             """
         let result = try await withAgent(Self.mappings, script)
         #expect(result.output == "ready\n", "\(result)")
+    }
+
+    @Test(
+        "With Swift's threads blocked, known names are answered, and others in time",
+        .enabled(if: Command.find("/usr/bin/python3") != nil),
+        .timeLimit(.minutes(1))
+    )
+    func blockedPool() async throws {
+        let folder = try TemporaryFolder()
+        var configuration = HTTPDNSResolver.Configuration()
+        configuration.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.4"])]
+        configuration.providers = [Generated()]
+        configuration.routes = [HTTPDNSRoute(try .init("*.wild.test"), .providers(["generated"], fallback: .off))]
+        var settings = VarlinkListener.Configuration(path: folder.path + "/socket")
+        settings.timeLimit = .milliseconds(500)
+        let listener = try await VarlinkListener(HTTPDNSResolver(configuration), settings)
+        let script = """
+            import os, socket, sys, time
+            folder = sys.argv[1]
+            s = socket.socket(socket.AF_UNIX); s.connect(folder + "/socket")
+            while not os.path.exists(folder + "/go"): time.sleep(0.01)
+            for name in ["one.test", "n7.wild.test"]:
+                begin = time.monotonic()
+                call = '{"method":"io.systemd.Resolve.ResolveHostname","parameters":{"name":"%s"}}\\0' % name
+                s.sendall(call.encode())
+                reply = s.recv(4096)
+                print(b"[127,0,0,4]" in reply, b'"error"' in reply, time.monotonic() - begin < 5)
+            open(folder + "/done", "w")
+            """
+        let asking = Task { [path = folder.path] in
+            try await Command("/usr/bin/python3", ["-c", script, path]).run()
+        }
+        let count = ProcessInfo.processInfo.activeProcessorCount
+        let blocked = Monitor(0)
+        for _ in 0..<count {
+            Task.detached { [path = folder.path] in
+                let isLast = blocked.change { number in
+                    number += 1
+                    return number == count
+                }
+                if isLast { FileManager.default.createFile(atPath: path + "/go", contents: nil) }
+                // A thread that sleeps is replaced by another one (libdispatch). The test may fail, and does not hang.
+                let end = ContinuousClock.now + .seconds(10)
+                while access(path + "/done", F_OK) != 0, ContinuousClock.now < end {}
+            }
+        }
+        #expect(try await asking.value.output == "True False True\nFalse True True\n")
+        await listener.shutdown()
     }
 
     @Test("The agent's own process is never answered: its lookups would ask themselves")

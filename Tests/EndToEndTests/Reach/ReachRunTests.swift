@@ -18,6 +18,7 @@ struct ReachRunTests {
         _ rig: ServerRig,
         maps: [String] = [],
         library: Bool = true,
+        options more: [String] = [],
         _ command: [String]
     ) async throws -> CommandResult {
         let options = [
@@ -26,7 +27,7 @@ struct ReachRunTests {
         ]
         var program = Command(
             try BuiltProduct.path("resolve-test"),
-            options + maps.flatMap { ["--map", $0] } + ["--"] + command
+            options + more + maps.flatMap { ["--map", $0] } + ["--"] + command
         )
         // curl and git know the authority as the caller's own variables say, as in a shell.
         program.environment = [
@@ -249,17 +250,63 @@ struct ReachRunTests {
         #expect(try await program.run().status == status)
     }
 
-    @Test("A signal reaches the command, whose answer is the status")
-    func forwards() async throws {
+    @Test(
+        "What keeps names from being resolved here is noted",
+        arguments: [
+            ("version: 1", [:], "note: there is no mapping and no route to providers (see --map, --config)"),
+            (
+                "version: 1\nenabled: false\nmappings: { a.test: 127.0.0.4 }", [:],
+                "note: resolving is switched off (enabled: false)"
+            ),
+            (
+                "version: 1\nmappings: { a.test: 127.0.0.4 }", ["https_proxy": "http://127.0.0.1:9"],
+                "note: https_proxy set: programs that follow proxies"
+            ),
+            ("version: 1\nmappings: { a.test: 127.0.0.4 }", [:], ""),
+        ] as [(String, [String: String], String)]
+    )
+    func notes(_ file: String, _ environment: [String: String], _ note: String) async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/httpdns.yaml"
+        try Data(file.utf8).write(to: URL(fileURLWithPath: path))
+        var program = Command(try BuiltProduct.path("resolve-test"), ["run", "--config", path, "--", "true"])
+        program.environment = environment
+        let result = try await program.run()
+        #expect(note.isEmpty ? result.error.isEmpty : result.error.hasPrefix(note), "\(result)")
+    }
+
+    @Test("A mapping to another port is reached by programs that follow the variables", arguments: [true, false])
+    func ported(_ library: Bool) async throws {
+        guard !library || NameServiceLibrary.isUsable else { return }
+        let rig = try await ServerRig.shared()
+        let maps = ["one.test=127.0.0.4:\(rig.tlsPort)"]
+        let result = try await run(rig, maps: maps, library: library, ["curl", "-sS", "https://one.test/echo"])
+        #expect(result.status == 0 && result.output.contains(#""address":"127.0.0.4""#), "\(result)")
+        #expect(result.error.hasPrefix("note: lookups have no port: the mapping of one.test"), "\(result.error)")
+    }
+
+    @Test("A lookup that fails is logged with -v, on standard error", .enabled(if: NameServiceLibrary.isUsable))
+    func tellsFailures() async throws {
+        let rig = try await ServerRig.shared()
+        let command = ["getent", "ahosts", "gone.one.test"]
+        let result = try await run(rig, options: ["-v"], command)
+        #expect(result.status == 2 && result.error.contains("error=name-not-found host=gone.one.test"), "\(result)")
+        let quiet = try await run(rig, command)
+        #expect(quiet.status == 2 && quiet.error.isEmpty, "\(quiet)")
+    }
+
+    @Test("A signal reaches the command, whose answer is the status", arguments: ["USR1", "INT"])
+    func forwards(_ signal: String) async throws {
         let folder = try TemporaryFolder()
         let script = """
-            "$1" run --map a.test=127.0.0.4 -- sh -c 'trap "exit 9" USR1; : > "$0/ready"; while :; do sleep 0.05; done' "$0" &
+            set -m  # Without it a shell's background commands ignore INT.
+            "$1" run --map a.test=127.0.0.4 -- sh -c 'trap "exit 9" \(signal); : > "$0/ready"; while :; do sleep 0.05; done' "$0" &
             while [ ! -e "$0/ready" ]; do sleep 0.05; done
-            kill -USR1 $!
+            kill -\(signal) $!
             wait $!
             """
         let program = try BuiltProduct.path("resolve-test")
-        #expect(try await Command("sh", ["-c", script, folder.path, program]).run().status == 9)
+        #expect(try await Command("bash", ["-c", script, folder.path, program]).run().status == 9)
     }
 
     @Test(
