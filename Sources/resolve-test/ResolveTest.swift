@@ -10,6 +10,7 @@ struct ResolveTest {
     static func main() async {
         #if NIO && YAML
         PrivateNamespace.enterIfAsked()
+        ParentProcess.endsWatchedAgent()
         #endif
         StandardStream.occupyClosed()
         _ = Interruption.ignoredAtStart

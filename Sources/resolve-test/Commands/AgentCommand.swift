@@ -51,8 +51,6 @@ struct AgentCommand: Subcommand {
             )
         }
         let notification = ServiceNotification(console.environment)
-        // An agent that nobody watches must not outlive its parent: the next one could not take its socket.
-        if let watcher { ParentProcess.endsThisOne(watcher) }
         if let socket = settings.varlink, watcher == nil, notification == nil {
             return try await watch(file, socket, console)
         }

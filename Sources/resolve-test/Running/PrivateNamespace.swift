@@ -169,7 +169,16 @@ struct PrivateNamespace {
 
 /// The process that started this one.
 enum ParentProcess {
-    /// Ends this process when its parent ends (PR_SET_PDEATHSIG), also if that has ended already.
+    /// Lets a watched agent end with its parent: the next one could not take its socket.
+    static func endsWatchedAgent() {
+        let arguments = CommandLine.arguments
+        if let index = arguments.firstIndex(of: "--watched-by"), index + 1 < arguments.count, arguments[1] == "agent" {
+            endsThisOne(Int32(arguments[index + 1]) ?? 0)
+        }
+    }
+
+    /// Ends this process when its parent ends (PR_SET_PDEATHSIG), also if that has ended already. On the main thread: the signal's
+    /// request ends with the thread that makes it.
     /// - Parameter parent: The parent's number; 0 when its end does not matter.
     static func endsThisOne(_ parent: Int32) {
         guard parent != 0 else { return }

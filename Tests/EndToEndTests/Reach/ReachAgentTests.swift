@@ -344,9 +344,20 @@ struct ReachAgentTests {
         #expect(result.output == "alive\n" && result.error.contains("127.0.0.999"), "\(result)")
     }
 
-    @Test("The agent ends with its watching process, and leaves the socket to the next")
-    func endsWithParent() async throws {
+    @Test(
+        "The agent ends with its watching process, and leaves the socket to the next",
+        .timeLimit(.minutes(2)),
+        arguments: [false, true]
+    )
+    func endsWithParent(_ isIdle: Bool) async throws {
+        // The system's request is one of a thread, and those of the start end when they are idle.
+        let idle = """
+            CHILD=$(pgrep -P $AGENT); BEGIN=$(ls /proc/$CHILD/task)
+            ended() { for t in $BEGIN; do [ -e /proc/$CHILD/task/$t ] || return 0; done; return 1; }
+            i=0; while ! ended; do sleep 0.1; i=$((i + 1)); [ $i -lt 600 ] || break; done
+            """
         let script = """
+            \(isIdle ? idle : "")
             kill -KILL $AGENT; wait $AGENT 2>/dev/null
             "$R" agent --config "$F/httpdns.yaml" > "$F/second" 2> "$F/errors2" & AGENT=$!
             i=0; while ! grep -qs ready "$F/second"; do
