@@ -159,6 +159,7 @@ final class NameServerSocket: Sendable {
         let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(family, Int32(type.rawValue) | flags, 0)
         guard descriptor >= 0 else { throw .noDescriptor(errno) }
+        if !isStream { Self.reportFragments(of: descriptor, endpoint.address.family) }
         let error = endpoint.withSocketAddress { connect(descriptor, $0, $1) == 0 ? 0 : errno }
         guard error == 0 || error == EINPROGRESS else {
             Glibc.close(descriptor)
@@ -234,9 +235,10 @@ final class NameServerSocket: Sendable {
         _ state: inout State,
         _ buffer: UnsafeMutableRawBufferPointer
     ) throws(TransferFailure) -> DNSServerQuery.Reading? {
-        while let count = try receive(state, buffer) {
+        while let (count, isReassembled) = try receiveDatagram(state, buffer) {
             let reading = query.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            guard reading == .unrelated else { return reading }
+            // Port, ID and name are in the first fragment: those after it could be anyone's.
+            guard reading == .unrelated else { return isReassembled ? .truncated : reading }
             state.unrelated += 1
             if state.unrelated == Self.maximumUnrelated { return .unrelated }
         }
@@ -269,6 +271,36 @@ final class NameServerSocket: Sendable {
             return state.received.withUnsafeBytes { query.read(UnsafeRawBufferPointer(rebasing: $0[2..<2 + length])) }
         }
         return nil
+    }
+
+    /// Lets the system report which datagrams were reassembled from fragments (ip(7), ipv6(7)).
+    private static func reportFragments(of descriptor: Int32, _ family: HTTPDNSAddress.Family) {
+        // IP_RECVFRAGSIZE of linux/in.h and IPV6_RECVFRAGSIZE of linux/in6.h, which Glibc does not import.
+        let (level, option): (Int, Int32) = family == .v4 ? (IPPROTO_IP, 25) : (Int(IPPROTO_IPV6), 77)
+        var isOn: Int32 = 1
+        setsockopt(descriptor, Int32(level), option, &isOn, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// - Returns: The number of bytes, and whether the datagram came in fragments; nil when there is none yet.
+    private func receiveDatagram(
+        _ state: State,
+        _ buffer: UnsafeMutableRawBufferPointer
+    ) throws(TransferFailure) -> (count: Int, isReassembled: Bool)? {
+        var control: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        let (count, error, isReassembled) = withUnsafeMutableBytes(of: &control) { control in
+            var part = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
+            return withUnsafeMutablePointer(to: &part) { part in
+                var message = msghdr()
+                (message.msg_iov, message.msg_iovlen) = (part, 1)
+                (message.msg_control, message.msg_controllen) = (control.baseAddress, control.count)
+                let count = recvmsg(state.descriptor, &message, 0)
+                // Nothing else is reported.
+                return (count, errno, message.msg_controllen > 0)
+            }
+        }
+        if count >= 0 { return (count, isReassembled) }
+        if error == EAGAIN { return nil }
+        throw Self.failure(error, isConnected: state.isConnected)
     }
 
     /// - Returns: The number of bytes; nil when there are none yet.
