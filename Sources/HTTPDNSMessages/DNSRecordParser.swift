@@ -21,6 +21,8 @@ struct DNSRecordParser {
     private(set) var extendedResponseCode: UInt16 = 0
     /// See ``DNSResponse/clientSubnetScope``.
     private(set) var clientSubnetScope: Int?
+    /// See ``DNSResponse/extendedErrors``.
+    private(set) var extendedErrors: [HTTPDNSExtendedError] = []
     private var hasOptions = false
 
     init(reader: DNSMessageReader, wanted: DNSRecordType, clientSubnet: DNSClientSubnet?) {
@@ -131,12 +133,20 @@ struct DNSRecordParser {
         hasOptions = true
     }
 
-    /// Reads the options. They must fill the record (RFC 6891 section 6.1.2). Only the client subnet is used.
+    /// The number of the option for an extended error (RFC 8914 section 2).
+    private static let extendedErrorCode: UInt16 = 15
+
+    /// Reads the options. They must fill the record (RFC 6891 section 6.1.2). Only client subnet and extended errors are used.
     private mutating func readOptions(_ data: inout DNSMessageReader) throws(DNSMessageError) {
         while data.remaining > 0 {
             let code = try data.readUInt16()
             let length = Int(try data.readUInt16())
             var option = try data.readSection(length)
+            if code == Self.extendedErrorCode, length >= 2, extendedErrors.count < DNSResponse.maximumExtendedErrors {
+                let number = try option.readUInt16()
+                let text = String(decoding: try option.readOctets(length - 2), as: UTF8.self)
+                extendedErrors.append(HTTPDNSExtendedError(code: number, text: text))
+            }
             guard code == DNSClientSubnet.optionCode, let clientSubnet else { continue }
             guard clientSubnetScope == nil else {
                 throw DNSMessageError(.wrongClientSubnet, at: option.offset, "a second client subnet option")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+package import HTTPDNSPrimitives
+
 /// The response to one question, read and checked from its first octet to its last.
 ///
 /// The parser is total: every sequence of octets gives either a response or a ``DNSMessageError``, in time and memory linear in
@@ -26,6 +28,11 @@ package struct DNSResponse: Hashable, Sendable {
     /// The number of leading bits of the client's network that the answer depends on, which may exceed the query's. `nil` when
     /// the response has none, which means the same as 0 (RFC 7871 section 7.3), and when the query had none.
     package let clientSubnetScope: Int?
+    /// The reasons that the server gives for its answer or failure, at most ``maximumExtendedErrors`` (RFC 8914).
+    package let extendedErrors: [HTTPDNSExtendedError]
+
+    /// The maximum number of extended errors that are kept.
+    static let maximumExtendedErrors = 4
 
     /// Creates a response whose records were read from another form than the wire format.
     package init(
@@ -39,6 +46,7 @@ package struct DNSResponse: Hashable, Sendable {
         self.answers = answers
         self.authorities = authorities
         clientSubnetScope = nil
+        extendedErrors = []
     }
 
     /// Reads `message` as the response to `question`.
@@ -70,6 +78,7 @@ package struct DNSResponse: Hashable, Sendable {
         }
         self.question = question
         clientSubnetScope = parser.clientSubnetScope
+        extendedErrors = parser.extendedErrors
         responseCode = DNSResponseCode(number: parser.extendedResponseCode << 4 | header.responseCode)
     }
 

@@ -10,6 +10,8 @@ struct SettingsReader {
     var mistakes: MistakeList
     /// The names of providers that routes may use, also of those with mistakes, so that each mistake is reported once.
     private(set) var providers: [String] = []
+    /// Those of them that are of kind `dns`.
+    private(set) var nameServers: Set<String> = []
     /// Whether a secret may be the value itself, and not only its place.
     var allowsSecretTexts = false
 
@@ -49,6 +51,7 @@ struct SettingsReader {
         guard readVersion(entries, root) else { return settings }
         if case .mapping(let providers)? = entries.first(where: { $0.key.text == "providers" })?.value.content {
             self.providers = providers.compactMap(\.key.text)
+            nameServers = Set(providers.filter { $0.value.text(of: "kind") == "dns" }.compactMap(\.key.text))
         }
         if var fields = fields(of: root, table, path: "") {
             read(FileSettings.settings, &fields, path: "", into: &settings)

@@ -104,6 +104,12 @@ extension SettingForm<String> {
 }
 
 extension ConfigurationNode {
+    /// Returns the text of a key's value; nil for another value, and without the key.
+    func text(of key: String) -> String? {
+        guard case .mapping(let entries) = content else { return nil }
+        return entries.first { $0.key.text == key }?.value.text
+    }
+
     fileprivate func hasKey(_ key: String) -> Bool {
         guard case .mapping(let entries) = content else { return false }
         return entries.contains { $0.key.text == key }

@@ -19,6 +19,14 @@ extension HTTPDNSRoute {
             .means("Whether another provider must confirm that a name has [no addresses](#negative-answers)."),
         .init("stale_limit", \.staleLimit, .cacheTime)
             .means("The time for which an expired answer is served, in place of `cache.stale_limit`."),
+        .init("ttl", \.self, section: timesToLive)
+            .means("The limits for times to live of its answers, in place of `cache.ttl`."),
+        .init("negative_ttl", \.negativeTimeToLive, .limit(.seconds(1)...(.seconds(300))))
+            .means("The maximum lifetime of a [negative answer](#negative-answers). Without it 300 s."),
+        .init("search", \.search, searchForm)
+            .means("The zones of the [search list](#search-lists), for providers of kind `dns` alone."),
+        .init("ndots", \.ndots, .number(0...15))
+            .means("The number of dots from which a name is looked up as it is first. Without it the file's, or 1."),
         .init("client_subnet", \.clientSubnet, subnet)
             .means("The network that providers and their upstream servers see as the client's (RFC 7871)."),
         .init("https_records", \.usesHTTPSRecords, .truth)
@@ -37,6 +45,26 @@ extension HTTPDNSRoute {
                     + "Without it as with `fallback`."
             ),
     ]
+
+    private static let timesToLive: [Setting<Self>] = [
+        .init("min", \.minimumTimeToLive, .cacheTime).means("The minimum time to live."),
+        .init("max", \.maximumTimeToLive, .cacheTime).means("The maximum time to live."),
+    ]
+
+    /// Zones, `resolv.conf`, or its path.
+    private static let searchForm = SettingForm<HTTPDNSSearchList> { _ in
+        SettingFacts(values: "`resolv.conf`, its path, or names of zones")
+    } read: { reader, node, path, _ in
+        if let text = node.text, text == "resolv.conf" || text.hasPrefix("/") {
+            return HTTPDNSSearchList(.file(text == "resolv.conf" ? "/etc/resolv.conf" : text))
+        }
+        return SettingForm<[HTTPDNSName]>.names.read(&reader, node, path, nil).map { HTTPDNSSearchList(.names($0)) }
+    }
+
+    fileprivate var ndots: Int? {
+        get { search?.dots }
+        set { search?.dots = newValue }
+    }
 
     private static let subnet = SettingForm<HTTPDNSAddressBlock>(
         "a network such as 203.0.113.0/24",
@@ -158,14 +186,37 @@ extension HTTPDNSRoute {
         }
         if let refusal = pattern.zone?.refusalOfRules {
             reader.mistakes.add("\(path): \(refusal)", at: position)
-        } else if case .suffix(let zone) = pattern, (try? HTTPDNSName("a.\(zone)"))?.isInternal == true {
+        }
+        reader.read(settings, &fields, path: path, into: &route)
+        if case .suffix(let zone) = pattern, (try? HTTPDNSName("a.\(zone)"))?.isInternal == true,
+            !reader.nameServers.isSuperset(of: route.providers)
+        {
             reader.mistakes.add(
-                "\(path): names below \(zone) are internal and go to no provider unless a route names them exactly",
+                "\(path): names below \(zone) are internal and go to no provider but kind dns unless a route names them exactly",
                 at: position,
                 hint: "name them one by one, or write system"
             )
         }
-        reader.read(settings, &fields, path: path, into: &route)
+        if let node = fields["ndots"], fields["search"] == nil {
+            reader.mistakes.add(
+                "\(path).ndots: there is no search list whose use it could change",
+                at: node.position,
+                hint: "write search: resolv.conf, or leave ndots out"
+            )
+        }
+        if let other = route.providers.first(where: { !reader.nameServers.contains($0) }), let node = fields["search"] {
+            reader.mistakes.add(
+                "\(path).search: a search list is for name servers alone, and \(quoted(other)) is no provider of kind dns",
+                at: node.position,
+                hint: "leave search out, or name providers of kind dns alone"
+            )
+        }
+        if let least = route.minimumTimeToLive, let most = route.maximumTimeToLive, least > most {
+            reader.mistakes.add(
+                "\(path).ttl: min (\(DurationText.write(least))) is above max (\(DurationText.write(most)))",
+                at: fields["ttl"]?.position
+            )
+        }
         if route.wantsSecondOpinion, route.providers.count == 1 {
             reader.mistakes.add(
                 "\(path).second_opinion: there is one provider, and a second opinion needs another",

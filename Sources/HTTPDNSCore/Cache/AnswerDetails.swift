@@ -17,10 +17,12 @@ struct AnswerDetails: Sendable {
     var failure: AnswerFailure?
     /// Whether queries with any client subnet may use the answer, although the query had one.
     var holdsForAllClients = false
+    /// The reasons of the provider's server for the answer.
+    var extendedErrors: [HTTPDNSExtendedError] = []
 
     fileprivate var isEmpty: Bool {
         canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && httpsRecords == nil
-            && failure == nil && !holdsForAllClients
+            && failure == nil && !holdsForAllClients && extendedErrors.isEmpty
     }
 }
 
@@ -41,7 +43,9 @@ final class CachedDetails: Sendable {
 
     /// The approximate memory: the object, and texts at their length with an allocation each.
     var byteCount: Int {
-        let texts = Self.texts(of: fields.failedAttempts) + (fields.canonicalName.map { [$0.description] } ?? [])
+        let texts =
+            Self.texts(of: fields.failedAttempts) + (fields.canonicalName.map { [$0.description] } ?? [])
+            + fields.extendedErrors.map(\.text)
         let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
         let errors = [negative, fields.failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
         let endpoints = (fields.httpsRecords?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride

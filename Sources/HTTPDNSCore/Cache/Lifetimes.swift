@@ -54,15 +54,23 @@ enum Lifetimes {
 
     static let backoffJitter: Double = 0.1
 
-    /// Returns a positive answer's lifetime, within the limits of the cache. A minimum above zero also raises a time to live of
-    /// 0.
-    static func positive(_ timeToLive: Duration, within limits: HTTPDNSResolver.Configuration.Cache) -> Duration {
-        min(max(timeToLive, limits.minimumTimeToLive, .zero), limits.maximumTimeToLive)
+    /// Returns a positive answer's lifetime, within the limits of the route, or else of the cache. A minimum above zero also
+    /// raises a time to live of 0.
+    static func positive(
+        _ timeToLive: Duration,
+        within limits: HTTPDNSResolver.Configuration.Cache,
+        _ route: HTTPDNSRoute?
+    ) -> Duration {
+        let least = route?.minimumTimeToLive ?? limits.minimumTimeToLive
+        let most = route?.maximumTimeToLive ?? max(limits.maximumTimeToLive, route?.minimumTimeToLive ?? .zero)
+        return min(max(timeToLive, least, .zero), most)
     }
 
     /// Returns a negative answer's lifetime.
-    static func negative(_ timeToLive: Duration?) -> Duration {
-        guard let timeToLive else { return negativeWithoutSOA }
-        return min(max(timeToLive, negative.lowerBound), negative.upperBound)
+    static func negative(_ timeToLive: Duration?, _ route: HTTPDNSRoute?) -> Duration {
+        min(
+            max(timeToLive ?? negativeWithoutSOA, negative.lowerBound),
+            route?.negativeTimeToLive ?? negative.upperBound
+        )
     }
 }

@@ -70,6 +70,8 @@ public struct HTTPDNSProviderQuery: Hashable, Sendable {
     ///
     /// A provider that cannot query them leaves ``HTTPDNSProviderAnswer/httpsRecords`` nil.
     public var wantsHTTPSRecords = false
+    /// The zones in which the name is looked up, by a ``HTTPDNSDNSProvider``; nil for the name as it is.
+    package var search: HTTPDNSSearchList?
 
     /// Creates a query.
     public init(host: HTTPDNSName, families: HTTPDNSAddress.Families, timeLimit: Duration) {

@@ -16,6 +16,8 @@ public struct HTTPDNSProviderAnswer: Hashable, Sendable {
     ///
     /// Queries with other client subnets share such an answer.
     public var holdsForAllClients = false
+    /// The server's own reasons for the answer (RFC 8914), such as Stale Answer or Blocked.
+    public var extendedErrors: [HTTPDNSExtendedError] = []
 
     /// Creates an answer.
     public init(v4: HTTPDNSProviderAnswer.Family? = nil, v6: HTTPDNSProviderAnswer.Family? = nil) {

@@ -201,7 +201,7 @@ struct SwitchState: Sendable {
         if let everything { return everything }
         // From the most specific pattern to the widest. A route that is more specific than an entry decides, and is on.
         if let entry = first(.route(.exact(host))) { return entry }
-        if route == .exact(host) || host.isInternal { return nil }
+        if route == .exact(host) || route == nil && host.isInternal { return nil }
         for zone in host.zonesAbove {
             let pattern = HTTPDNSRoute.Pattern.suffix(HTTPDNSName(canonical: String(zone)))
             if let entry = first(.route(pattern)) { return entry }

@@ -151,6 +151,11 @@ extension HTTPDNSResolver {
             set { change { $0.canonicalName = newValue } }
         }
 
+        /// The reasons of the provider's server for its answer (RFC 8914), such as Stale Answer.
+        public var extendedErrors: [HTTPDNSExtendedError] {
+            cached?.header.details?.fields.extendedErrors ?? []
+        }
+
         /// The name that URL, SNI and certificate use because of a `via` rule with `keep: [host]`; nil in all other cases.
         public var identity: HTTPDNSName? {
             get { details?.fields.identity }

@@ -63,6 +63,7 @@ final class ResolvingSettings: Sendable {
         routes = try RouteTable(
             configuration.routes,
             providerNames: configuration.providers.map(\.name),
+            nameServers: configuration.nameServers,
             internalZones: configuration.internalZones,
             counting: counting.route
         )
@@ -107,6 +108,9 @@ final class ResolvingSettings: Sendable {
 }
 
 extension HTTPDNSResolver.Configuration {
+    /// The names of the providers that are name servers.
+    package var nameServers: Set<String> { Set(providers.filter { $0 is HTTPDNSDNSProvider }.map(\.name)) }
+
     /// Returns whether providers are queried in the same way, apart from the providers themselves.
     fileprivate func asks(as other: HTTPDNSResolver.Configuration) -> Bool {
         providerLimits == other.providerLimits && hedgeAfter == other.hedgeAfter && attemptLimit == other.attemptLimit

@@ -122,11 +122,11 @@ extension UpstreamLookup {
         answer.details.httpsRecords = route
         guard route.unavailable == nil else {
             if case .nothing = plain.content { return .success(plain) }
-            answer.life = min(answer.life, Lifetimes.negative(timeToLive))
+            answer.life = min(answer.life, Lifetimes.negative(timeToLive, self.route))
             answer.refreshAt = answer.expiresAt
             return .success(answer)
         }
-        answer.life = Lifetimes.positive(timeToLive, within: settings.configuration.cache)
+        answer.life = Lifetimes.positive(timeToLive, within: settings.configuration.cache, self.route)
         if case .nothing = plain.content {
             answer.content = .addresses([])
         } else {

@@ -198,6 +198,7 @@ extension UpstreamLookup {
         )
         query.clientSubnet = key.clientSubnet ?? route.clientSubnet
         query.wantsHTTPSRecords = route.usesHTTPSRecords && !completesAnswer
+        query.search = route.search
         var attempt = ProviderPool.PoolAttempt(
             providers: names,
             order: route.order,
@@ -245,7 +246,7 @@ extension UpstreamLookup {
 
     /// Converts a provider's answer to a cacheable one with its own lifetime.
     func known(_ reply: ProviderPool.Answer) -> KnownAnswer {
-        let source = "provider \(reply.provider.name)"
+        let source = "provider \(reply.provider.name)" + (reply.answer.extendedErrors.text.map { " (\($0))" } ?? "")
         let content: KnownAnswer.Content
         var life: Duration
         var canonicalName: HTTPDNSName?
@@ -253,14 +254,14 @@ extension UpstreamLookup {
         case .addresses(let addresses, let timeToLive, let name):
             content = .addresses(addresses)
             life = settings.configuration.timeToLiveOverride?(host, timeToLive) ?? timeToLive
-            life = Lifetimes.positive(life, within: settings.configuration.cache)
+            life = Lifetimes.positive(life, within: settings.configuration.cache, route)
             canonicalName = name == host ? nil : name
         case .noData(let timeToLive):
             content = .nothing(.noAddresses(host, queried, says: source))
-            life = Lifetimes.negative(timeToLive)
+            life = Lifetimes.negative(timeToLive, route)
         case .nameError(let timeToLive):
             content = .nothing(.noSuchName(host, says: source))
-            life = Lifetimes.negative(timeToLive)
+            life = Lifetimes.negative(timeToLive, route)
         case .failed(let error):
             // The provider pool returns definite answers only; a failure here would be cached as "no addresses".
             content = .nothing(
@@ -287,6 +288,7 @@ extension UpstreamLookup {
         answer.isConfirmed = reply.isConfirmed
         answer.queriedFamilies = queried
         answer.details.holdsForAllClients = reply.answer.holdsForAllClients
+        answer.details.extendedErrors = reply.answer.extendedErrors
         return answer
     }
 }

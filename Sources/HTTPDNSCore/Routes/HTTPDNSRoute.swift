@@ -57,6 +57,16 @@ public struct HTTPDNSRoute: Hashable, Sendable {
     ///
     /// Nil means the cache's setting; zero disables stale answers.
     public var staleLimit: Duration?
+    /// The minimum time that a provider's positive answer is kept; nil means the cache's setting.
+    public var minimumTimeToLive: Duration?
+    /// The maximum time that a provider's positive answer is kept; nil means the cache's setting.
+    public var maximumTimeToLive: Duration?
+    /// The maximum time that a provider's negative answer is kept, from 1 s to 300 s; nil means 300 s.
+    public var negativeTimeToLive: Duration?
+    /// The zones in which unqualified names are looked up; nil looks up names as they are.
+    ///
+    /// For routes to providers of the kind ``HTTPDNSDNSProvider`` alone. A `*` route with it decides about internal names too.
+    public var search: HTTPDNSSearchList?
     /// Whether the other providers are always queried before a negative answer is used; addresses from any of them win.
     ///
     /// If not, they are queried unless the provider has earned trust: one of its answers about its last 20 names had addresses,

@@ -9,6 +9,7 @@ package struct RouteTable: Sendable {
     package struct Entry: Sendable {
         package var route: HTTPDNSRoute
         let counting: RouteCounting
+        let coversOnlyInternalNames: Bool
     }
 
     private var exact: [HTTPDNSName: Entry] = [:]
@@ -23,25 +24,32 @@ package struct RouteTable: Sendable {
     /// The counters of queries for names without a route.
     private let unrouted: RouteCounting
 
-    /// - Parameter counting: A function that returns the counters of a route; nil means names without a route.
+    /// - Parameters:
+    ///   - nameServers: The providers of kind ``HTTPDNSDNSProvider``: internal names and search lists are for them alone.
+    ///   - counting: A function that returns the counters of a route; nil means names without a route.
     /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, or one twice, or none without
     ///   a fallback, when two routes have one pattern, or when a route could never apply.
     package init(
         _ routes: [HTTPDNSRoute],
         providerNames: [String],
+        nameServers: Set<String> = [],
         internalZones: [HTTPDNSName] = [],
         counting: (HTTPDNSRoute.Pattern?) -> RouteCounting = { _ in RouteCounting() }
     ) throws(HTTPDNSResolver.ConfigurationError) {
         unrouted = counting(nil)
         self.internalZones = Set(internalZones.map { $0.description[...] })
         for route in routes {
-            if let message = RouteTable.fault(of: route, providerNames: providerNames) {
+            if let message = RouteTable.fault(of: route, providerNames: providerNames, nameServers: nameServers) {
                 throw HTTPDNSResolver.ConfigurationError(
                     message: "route \"\(route.pattern)\": \(message)",
                     location: route.location
                 )
             }
-            let entry = Entry(route: route, counting: counting(route.pattern))
+            let entry = Entry(
+                route: route,
+                counting: counting(route.pattern),
+                coversOnlyInternalNames: route.action != .system && route.pattern.zone?.coversOnlyInternalNames == true
+            )
             if !route.allowed.isEmpty || !route.only.isEmpty { hasAddressRules = true }
             if route.rollout != nil || route.mode != .use { hasModes = true }
             let earlier: Entry?
@@ -62,16 +70,21 @@ package struct RouteTable: Sendable {
 
     /// Returns the route that decides about a name; nil means the system resolver.
     ///
-    /// Only exact routes decide about internal names. For names in an internal zone, or below no top-level domain, routes for
-    /// the zone or a part of it decide as well.
+    /// Exact routes decide about internal names, routes to name servers for a zone that has internal names alone, and a `*` route
+    /// with a search list. For names in an internal zone, or below no top-level domain, routes for the zone or a part of it decide as
+    /// well.
     package func entry(for host: HTTPDNSName) -> Entry? {
         if let entry = exact[host] { return entry }
-        guard any != nil || !suffixes.isEmpty, !host.isInternal, !internalZones.contains(host.description[...]) else {
-            return nil
+        guard any != nil || !suffixes.isEmpty else { return nil }
+        let searching = any?.route.search == nil ? nil : any
+        if host.isInternal || internalZones.contains(host.description[...]) {
+            guard host.isInternal else { return searching }
+            let zone = host.zonesAbove.first { suffixes[$0]?.coversOnlyInternalNames == true }
+            return zone.flatMap { suffixes[$0] } ?? searching
         }
         for zone in host.zonesAbove {
             if let entry = suffixes[zone] { return entry }
-            if isInternal(zone) { return nil }
+            if isInternal(zone) { return searching }
         }
         return any
     }
@@ -107,17 +120,35 @@ package struct RouteTable: Sendable {
         return entry?.counting ?? unrouted
     }
 
-    private static func fault(of route: HTTPDNSRoute, providerNames: [String]) -> String? {
+    private static func fault(
+        of route: HTTPDNSRoute,
+        providerNames: [String],
+        nameServers: Set<String>
+    ) -> String? {
         if let families = route.families, families.intersection(.both).isEmpty {
             return "it allows no family of addresses; allow IPv4, IPv6 or both, or leave families out"
         }
         if let fault = route.rollout?.fault { return fault }
+        for (word, time) in [("minimum", route.minimumTimeToLive), ("maximum", route.maximumTimeToLive)] {
+            if let time, time < .zero { return "its \(word) time to live is negative" }
+        }
+        if let least = route.minimumTimeToLive, let most = route.maximumTimeToLive, least > most {
+            return "its minimum time to live is above its maximum"
+        }
+        if let limit = route.negativeTimeToLive, !Lifetimes.negative.contains(limit) {
+            return "its limit for negative answers is not from 1 s to 300 s"
+        }
         if let limit = route.staleLimit, limit < .zero { return "its stale limit is negative; zero means never" }
         guard case .providers(let names, let fallback) = route.action else { return nil }
         if let refusal = route.pattern.zone?.refusalOfRules { return refusal }
-        if case .suffix(let zone) = route.pattern, zone.coversOnlyInternalNames {
-            return "names below \(zone) are internal and go to a provider only by a route that names them exactly; "
-                + "write such routes, or mappings, or system"
+        let other = names.first { !nameServers.contains($0) }
+        if route.search != nil, let other {
+            return "it has a search list, which is for name servers alone, and \"\(other)\" is no provider of kind dns"
+        }
+        if case .suffix(let zone) = route.pattern, zone.coversOnlyInternalNames, other != nil {
+            return
+                "names below \(zone) are internal and go to a provider other than kind dns only by a route that names them "
+                + "exactly; write such routes, or mappings, or system"
         }
         if names.isEmpty, fallback == .off {
             return "it names no provider and has no fallback; name one, or use system"

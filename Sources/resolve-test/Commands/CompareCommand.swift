@@ -31,7 +31,8 @@ struct CompareCommand: Subcommand {
         let names = try names()
         let settings = try settings(console)
         let resolver = settings.configuration.resolver
-        let routes = try RouteTable(resolver.routes, providerNames: resolver.providers.map(\.name))
+        let providers = resolver.providers.map(\.name)
+        let routes = try RouteTable(resolver.routes, providerNames: providers, nameServers: resolver.nameServers)
         let change = settings.requestOptions(common)
         let comparisons = try await settings.withClient { client in
             let comparer = Comparer(

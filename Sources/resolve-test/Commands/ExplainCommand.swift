@@ -71,6 +71,8 @@ struct ExplainReport {
         if let canonicalName = rewrite.resolution.canonicalName {
             lines.append(line("alias of", ["\(canonicalName)"], screen))
         }
+        let reasons = rewrite.resolution.extendedErrors.map(\.description)
+        if !reasons.isEmpty { lines.append(line("server says", reasons, screen)) }
         let command = CurlCommand.text(rewrite, certificateAuthorityFile: certificateAuthorityFile)
         lines.append(
             LabelledLine.text(

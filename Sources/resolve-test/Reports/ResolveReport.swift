@@ -73,6 +73,7 @@ struct ResolveReport {
                 ResolutionJSON.members(resolution, urlPort: row.question.port).adding([
                     "host": .text(row.question.host.description), "port": .integer(Int(row.question.port)),
                     "canonicalName": .optional(resolution.canonicalName?.description),
+                    "extendedErrors": .array(resolution.extendedErrors.map { .text($0.description) }),
                     "location": .optional(resolution.mapping?.location?.description),
                     "seconds": .seconds(resolution.elapsed),
                     "failedProviders": .array(resolution.failedAttempts.map(ProviderAttemptReport.json)),

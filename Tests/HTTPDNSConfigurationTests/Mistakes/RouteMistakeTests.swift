@@ -112,6 +112,31 @@ struct RouteMistakeTests {
             f.yaml:12:39: routes["i.example"].rollout: the key "percent" is missing (write { percent: 25 }, or leave \
             rollout out for all)
             f.yaml:12:41: "percnt" is not a key of a route's rollout; allowed: percent, by (did you mean "percent"?)
+            == Search lists and times to live
+            providers:
+              p: { kind: doh, url: https://192.0.2.53/dns-query }
+              d: { kind: dns, servers: 10.0.0.2 }
+            routes:
+              a.example: { providers: p, search: resolv.conf }
+              b.example: { providers: d, ndots: 2 }
+              c.example: { providers: d, search: [] }
+              d.example: { providers: d, search: a..b, ndots: 16 }
+              e.example: { providers: d, ttl: { min: 9s, max: 3s }, negative_ttl: 600s }
+              "*.corp.internal": { providers: [d, p] }
+              "*.prod.internal": { providers: d }
+            =>
+            f.yaml:6:38: routes["a.example"].search: a search list is for name servers alone, and "p" is no provider of \
+            kind dns (leave search out, or name providers of kind dns alone)
+            f.yaml:7:37: routes["b.example"].ndots: there is no search list whose use it could change (write search: \
+            resolv.conf, or leave ndots out)
+            f.yaml:8:38: routes["c.example"].search: found an empty list; allowed: names, one or a list
+            f.yaml:9:38: routes["d.example"].search: "a..b" is not a host name: it has an empty label; one trailing dot \
+            is allowed, two dots in a row are not
+            f.yaml:9:51: routes["d.example"].ndots: "16" is out of range; allowed: a whole number from 0 to 15
+            f.yaml:10:35: routes["e.example"].ttl: min (9s) is above max (3s)
+            f.yaml:10:71: routes["e.example"].negative_ttl: "600s" is out of range; allowed: 1s to 5m
+            f.yaml:11:3: routes["*.corp.internal"]: names below corp.internal are internal and go to no provider but kind \
+            dns unless a route names them exactly (name them one by one, or write system)
             == A route twice in two spellings
             providers:
               backup: { kind: doh, url: https://192.0.2.53/dns-query }
@@ -159,7 +184,7 @@ struct RouteMistakeTests {
               "*.svc.cluster.local": { providers: backup }
             =>
             f.yaml:5:3: routes["*.svc.cluster.local"]: names below svc.cluster.local are internal and go to no \
-            provider unless a route names them exactly (name them one by one, or write system)
+            provider but kind dns unless a route names them exactly (name them one by one, or write system)
             """
         )
     )

@@ -163,6 +163,9 @@ private let nameExceptions = """
     a part of such a group: route.providers= route.fallback= mapping.addresses= mapping.via= mapping.last_resort=
     of the client, as the policy of a request has none: retries.budget= client.=retryBudget
     inside cache.ttl: cache.min=minimumTimeToLive cache.max=maximumTimeToLive cache.system=systemTimeToLive
+    inside the route's ttl: route.ttl= route.=minimumTimeToLive route.=maximumTimeToLive
+    a part of search: route.ndots=
+    the usual abbreviation of the route: route.negative_ttl=negativeTimeToLive
     inside a provider's limits: limits.in_flight=maximumInFlight limits.per_second=queriesPerSecond
     inside client_certificate: certificate.file=certificateFile certificate.key=keyFile \
         certificate.password=keyPassword

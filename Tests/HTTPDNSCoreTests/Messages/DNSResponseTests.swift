@@ -182,6 +182,33 @@ struct DNSResponseTests {
         #expect(parsingError(builder.octets) == .truncated)
     }
 
+    @Test(
+        "Extended errors are read, at most four, with printable text",
+        arguments: [
+            ([0, 15, 0, 2, 0, 15], ["Blocked (15)"]),
+            ([0, 15, 0, 5, 0, 3, 111, 108, 100], ["Stale Answer (3): old"]),
+            ([0, 15, 0, 6, 0, 6, 27, 91, 195, 164], ["DNSSEC Bogus (6): ?[?"]),
+            ([0, 15, 0, 2, 1, 0], ["extended error (256)"]), ([0, 15, 0, 1, 0], []),
+            (
+                (0..<6).flatMap { [0, 15, 0, 2, 0, $0] },
+                [
+                    "Other Error (0)", "Unsupported DNSKEY Algorithm (1)", "Unsupported DS Digest Type (2)",
+                    "Stale Answer (3)",
+                ]
+            ),
+            (
+                [0, 15, 0, 202, 0, 0] + [UInt8](repeating: 97, count: 200),
+                ["Other Error (0): \(String(repeating: "a", count: 80))..."]
+            ),
+        ] as [([UInt8], [String])]
+    )
+    func extendedErrors(data: [UInt8], expected: [String]) throws {
+        var builder = Self.good()
+        builder.options(data: data)
+        let response = try DNSResponse(parsing: builder.octets, to: Self.question)
+        #expect(response.extendedErrors.map(\.description) == expected)
+    }
+
     @Test("The OPT record has the upper bits of the response code")
     func extendedResponseCode() throws {
         var builder = DNSMessageBuilder(to: Self.question)

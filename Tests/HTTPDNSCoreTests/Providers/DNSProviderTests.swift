@@ -4,6 +4,7 @@
 import HTTPDNSMessages
 import HTTPDNSPrimitives
 import HTTPDNSTesting
+import ServerRig
 import Testing
 
 @testable import HTTPDNSCore
@@ -137,7 +138,7 @@ struct DNSProviderTests {
     func changesCaseWithoutTCP() async throws {
         let server = try ScriptedNameServer(takesStreams: false) { [$0.answer(name: $0.lowercased)] }
         #expect(try await v4([server.endpoint]) == Self.address)
-        #expect(server.queries.map { $0.name == $0.lowercased } == [false, true])
+        #expect(server.queries.map { $0.name == $0.lowercased } == [false, false, true])
     }
 
     @Test("A forged answer in another case leads to TCP, and changes nothing")
@@ -308,5 +309,102 @@ struct DNSProviderTests {
         #expect(throws: HTTPDNSProviderConfigurationError.self) { _ = try provider([]) }
         let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 0)
         #expect(throws: HTTPDNSProviderConfigurationError.self) { _ = try provider([endpoint]) }
+    }
+
+    @Test("A server's reason is in the error of a failure, and beside every other answer")
+    func reasons() async throws {
+        let server = try ScriptedNameServer { query in
+            switch query.lowercased {
+            case DNSMessageBuilder.name("failed.test"):
+                [query.answer(code: 2, options: [0, 15, 0, 5, 0, 22, 117, 112, 33])]
+            case DNSMessageBuilder.name("blocked.test"): [query.answer(code: 3, options: [0, 15, 0, 2, 0, 15])]
+            default: [query.answer(options: [0, 15, 0, 2, 0, 3])]
+            }
+        }
+        let provider = try provider([server.endpoint])
+        let error = await #expect(throws: HTTPDNSProviderError.self) {
+            _ = try await provider.resolve(query("failed.test", .both))
+        }
+        #expect(error?.message.hasSuffix("(No Reachable Authority (22): up!)") == true, "\(error?.message ?? "")")
+        let blocked = try await provider.resolve(query("blocked.test", .both))
+        #expect(blocked.extendedErrors.map(\.code) == [15] && blocked.v4 == .nameError(timeToLive: nil))
+        let stale = try await provider.resolve(query("stale.test", .both))
+        #expect(stale.extendedErrors.map(\.code) == [3] && stale.v4 == Self.address)
+        await provider.shutdown()
+    }
+
+    /// A server that knows a name for each word, and says of "none" that it has no address and of "down" that it fails.
+    private func searched(_ host: String, _ search: HTTPDNSSearchList) async throws -> (
+        asked: [String], answer: HTTPDNSProviderAnswer
+    ) {
+        let known = ["db.two.test", "a.b.test", "deep.sub.one.test"].map(DNSMessageBuilder.name)
+        let server = try ScriptedNameServer { query in
+            if query.lowercased == DNSMessageBuilder.name("down.two.test") { return [query.answer(code: 2)] }
+            if query.lowercased == DNSMessageBuilder.name("none.one.test") { return [query.answer(address: [])] }
+            return [query.answer(code: known.contains(query.lowercased) ? 0 : 3)]
+        }
+        let provider = try provider([server.endpoint])
+        var query = try query(host)
+        query.search = search
+        let answer: HTTPDNSProviderAnswer
+        do {
+            answer = try await provider.resolve(query)
+        } catch let error as HTTPDNSProviderError {
+            answer = HTTPDNSProviderAnswer(v4: .failed(error))
+        }
+        await provider.shutdown()
+        let names = server.queries.map { query -> String in
+            var (text, rest) = ("", query.lowercased[...])
+            while let length = rest.first, length > 0 {
+                text += String(decoding: rest.dropFirst().prefix(Int(length)), as: UTF8.self) + "."
+                rest = rest.dropFirst(Int(length) + 1)
+            }
+            return String(text.dropLast())
+        }
+        return (names, answer)
+    }
+
+    @Test(
+        "A search list is gone through in order, and a failure ends it",
+        arguments: [
+            ("db", nil, ["db.one.test", "db.two.test"], "db.two.test"),
+            ("db.", nil, ["db"], nil),
+            ("a.b.test", nil, ["a.b.test"], ""),
+            ("a.b.test", 5, ["a.b.test.one.test", "a.b.test.two.test", "a.b.test"], ""),
+            ("deep.sub", nil, ["deep.sub", "deep.sub.one.test"], "deep.sub.one.test"),
+            ("deep.sub", 2, ["deep.sub.one.test"], "deep.sub.one.test"),
+            ("gone", 0, ["gone", "gone.one.test", "gone.two.test"], nil),
+            ("down", nil, ["down.one.test", "down.two.test"], "failed"),
+            (String(repeating: "a.", count: 124) + "a", 300, [String(repeating: "a.", count: 124) + "a"], nil),
+        ] as [(String, Int?, [String], String?)]
+    )
+    func searches(_ host: String, _ dots: Int?, _ names: [String], _ found: String?) async throws {
+        let zones = try ["one.test", "two.test"].map { try HTTPDNSName($0) }
+        let (asked, answer) = try await searched(host, HTTPDNSSearchList(.names(zones), dots: dots))
+        #expect(asked == names)
+        switch answer.v4 {
+        case .addresses(_, _, let name)?: #expect(found == (name?.description ?? ""))
+        case .failed?: #expect(found == "failed")
+        default: #expect(found == nil && answer.v4 == .nameError(timeToLive: nil))
+        }
+    }
+
+    @Test("A name with records of another type in one zone has no address, and exists")
+    func searchesWithoutAddress() async throws {
+        let zones = try ["one.test", "two.test"].map { try HTTPDNSName($0) }
+        let (asked, answer) = try await searched("none", HTTPDNSSearchList(.names(zones)))
+        #expect(asked.count == 3 && answer.v4 == .noData(timeToLive: nil))
+    }
+
+    @Test("The search list of a file is followed, with its number of dots")
+    func searchesByFile() async throws {
+        let folder = try TemporaryFolder()
+        try folder.replace("resolv.conf", with: "domain two.test\nsearch one.test two.test\noptions ndots:3 rotate\n")
+        let search = HTTPDNSSearchList(.file(folder.path("resolv.conf")))
+        #expect(try await searched("a.b.test", search).asked == ["a.b.test.one.test", "a.b.test.two.test", "a.b.test"])
+        #expect(try await searched("a.b.test", HTTPDNSSearchList(search.zones, dots: 1)).asked == ["a.b.test"])
+        let lost = HTTPDNSSearchList(.file(folder.path("none")))
+        let error = try await searched("db", lost).answer.v4?.error
+        #expect(error?.code == .notConfigured)
     }
 }

@@ -33,6 +33,20 @@ struct NameServerListTests {
         #expect(file.servers.map(\.description) == servers && file.usesTCP == usesTCP)
     }
 
+    @Test(
+        "A resolv.conf gives the zones of its last search or domain, and the dots",
+        arguments: [
+            ("search a.test b.test", ["a.test", "b.test"], 1), ("domain a.test\nsearch b.test", ["b.test"], 1),
+            ("search b.test\ndomain a.test c.test", ["a.test"], 1), ("options ndots:5", [], 5),
+            ("options ndots:2 ndots:99 timeout:1", [], 15), ("options ndots:x ndots:-1", [], 1),
+            ("search a.test. b..c !", ["a.test"], 1), ("options ndots:0", [], 0),
+        ] as [(String, [String], Int)]
+    )
+    func search(_ text: String, _ zones: [String], _ dots: Int) {
+        let file = ResolvConf(Array(text.utf8))
+        #expect(file.zones.map(\.description) == zones && file.dots == dots)
+    }
+
     @Test("A changed file is followed within a second, and a lost one stays in use")
     func follows() async throws {
         let folder = try TemporaryFolder()

@@ -28,15 +28,19 @@ final class ScriptedNameServer: Sendable {
             id: UInt16? = nil,
             name: [UInt8]? = nil,
             address: [UInt8]? = nil,
+            options: [UInt8]? = nil,
             repeatsQuestion: Bool = true
         ) -> [UInt8] {
             var builder = DNSMessageBuilder()
             (builder.id, builder.flags, builder.responseCode) = (id ?? self.id, flags, code)
             let name = name ?? self.name
             if repeatsQuestion { builder.questions = [DNSMessageBuilder.question(name, type: type)] }
-            if code == 0, flags & 0x0200 == 0, let address = address ?? (type == 1 ? [192, 0, 2, 1] : nil) {
+            if code == 0, flags & 0x0200 == 0, let address = address ?? (type == 1 ? [192, 0, 2, 1] : nil),
+                !address.isEmpty
+            {
                 builder.append(DNSMessageBuilder.record(name, type: type, data: address))
             }
+            if let options { builder.options(data: options) }
             return builder.octets
         }
 

@@ -55,6 +55,33 @@ struct AnswerLifeTests {
         #expect(try await fixture.resolve("other.test").timeToLive == .seconds(60))
     }
 
+    @Test(
+        "A route's bounds replace those of the cache",
+        arguments: [
+            (nil, nil, 60), (90, nil, 90), (nil, 5, 5), (200, nil, 200), (nil, 1, 1), (3, 8, 8), (0, nil, 60),
+        ] as [(Int64?, Int64?, Int64)]
+    )
+    func routeBounds(_ least: Int64?, _ most: Int64?, _ life: Int64) async throws {
+        let fixture = try ResolverFixture {
+            $0.cache.minimumTimeToLive = .seconds(2)
+            $0.cache.maximumTimeToLive = .seconds(100)
+            $0.routes[0].minimumTimeToLive = least.map { .seconds($0) }
+            $0.routes[0].maximumTimeToLive = most.map { .seconds($0) }
+        }
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        #expect(try await fixture.resolve("img.test").timeToLive == .seconds(life))
+    }
+
+    @Test("A route's limit shortens a negative answer", arguments: [(nil, 5), (300, 5), (2, 2)] as [(Int64?, Int64)])
+    func routeNegativeLimit(_ limit: Int64?, _ life: Int64) async throws {
+        let fixture = try ResolverFixture { $0.routes[0].negativeTimeToLive = limit.map { .seconds($0) } }
+        _ = try? await fixture.resolve("gone.test")
+        fixture.time.advance(by: .seconds(life) - .nanoseconds(1))
+        #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("gone.test") }
+        fixture.time.advance(by: .nanoseconds(1))
+        #expect(try fixture.immediate("gone.test") == nil)
+    }
+
     @Test("Lookups for different networks or families share no query and no answer")
     func subnets() async throws {
         let own = try #require(HTTPDNSAddressBlock("198.51.100.0/24"))

@@ -28,6 +28,47 @@ struct InternalNameTests {
         #expect(try fixture.resolver.route(for: HTTPDNSName(host))?.pattern.description == pattern)
     }
 
+    @Test(
+        "Internal names go to name servers by a route for their zone or with a search",
+        arguments: [
+            ("db", "*", nil), ("db.svc.cluster.local", "*.svc.cluster.local", "*.svc.cluster.local"),
+            ("printer.local", "*", nil), ("redis.default", "*", nil), ("corp.test", "*", nil),
+            ("a.corp.test", "*", nil),
+            ("img.test", "*", "*"), ("x.home.arpa", "*", nil),
+        ] as [(String, String, String?)]
+    )
+    func nameServers(host: String, searching: String, plain: String?) throws {
+        for (search, pattern) in [(HTTPDNSSearchList(.names([try HTTPDNSName("corp.test")])), searching), (nil, plain)]
+        {
+            let servers = HTTPDNSDNSProvider.Configuration(
+                name: "office",
+                servers: .addresses([HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 53)])
+            )
+            let fixture = try ResolverFixture { configuration in
+                configuration.providers.append(try HTTPDNSDNSProvider(servers))
+                configuration.internalZones = [try HTTPDNSName("corp.test")]
+                configuration.routes = try ["*", "*.svc.cluster.local", "*.arpa"].map {
+                    HTTPDNSRoute(try .init($0), .providers([$0 == "*.arpa" ? "doh" : "office"], fallback: .off))
+                }
+                configuration.routes[0].search = search
+            }
+            #expect(try fixture.resolver.route(for: HTTPDNSName(host))?.pattern.description == pattern)
+        }
+    }
+
+    @Test("Only name servers may have a search list, or a zone of internal names")
+    func otherProviders() throws {
+        for (pattern, search) in [("*", HTTPDNSSearchList(.names([]))), ("*.svc.cluster.local", nil)] {
+            let error = #expect(throws: HTTPDNSResolver.ConfigurationError.self) {
+                _ = try ResolverFixture { configuration in
+                    configuration.routes = [HTTPDNSRoute(try .init(pattern), .providers(["doh"], fallback: .off))]
+                    configuration.routes[0].search = search
+                }
+            }
+            #expect(error?.message.contains("kind dns") == true)
+        }
+    }
+
     @Test("Names outside DNS are answered without a lookup, unless a route names them")
     func outsideDNS() async throws {
         let fixture = try ResolverFixture {

@@ -33,6 +33,9 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
     /// The time until which servers are asked in lower case.
     private let lowercaseUntil = Lock<[HTTPDNSEndpoint: MonotonicTime]>([:])
 
+    /// The files of search lists.
+    private let searchFiles = Lock<[String: NameServerList]>([:])
+
     /// The time for which the provider remembers that a server changes the case of names.
     static let lowercaseLife = Duration.seconds(3600)
 
@@ -71,13 +74,38 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
     /// are treated as by ``HTTPDNSDoHProvider``.
     /// - Throws: ``HTTPDNSProviderError`` when no family's query was answered; `CancellationError` when the task is canceled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
-        try await questions.answer(to: query)
+        guard let list = query.search, !query.host.isAbsolute else { return try await questions.answer(to: query) }
+        let deadline = time.now() + query.timeLimit
+        let (zones, dots) = try await zones(of: list, until: deadline)
+        var search = NameSearch(query)
+        for name in HTTPDNSSearchList.names(for: query.host, in: zones, dots: list.dots ?? dots) {
+            var part = query
+            (part.host, part.timeLimit) = (name, deadline - time.now())
+            if let answer = search.ended(by: try await questions.answer(to: part), of: name) { return answer }
+        }
+        return search.answer
+    }
+
+    private func zones(of list: HTTPDNSSearchList, until deadline: MonotonicTime) async throws -> (
+        [HTTPDNSName], dots: Int
+    ) {
+        switch list.zones {
+        case .names(let names): return (names, 1)
+        case .file(let path):
+            let file = searchFiles.withLock { files in
+                let file = files[path] ?? NameServerList(.file(path), time: time)
+                files[path] = file
+                return file
+            }
+            let current = try await file.current(until: deadline).file
+            return (current.zones, current.dots)
+        }
     }
 
     private var questions: MessageQuestions {
         MessageQuestions(isSecret: false, time: time) { [self] question, subnet, limit, deadline in
             let servers = try await servers.current(until: deadline)
-            let transport = servers.usesTCP ? .tcp : configuration.transport
+            let transport = servers.file.usesTCP ? .tcp : configuration.transport
             return try await servers.addresses.reply(limit: limit, deadline: deadline) { server, deadline in
                 try await plain.reply(of: server) { usesEDNS in
                     let query = ServerQuestion(question: question, clientSubnet: subnet, usesEDNS: usesEDNS)
@@ -88,7 +116,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
                 }
             } verdict: { reply in
                 guard let code = reply.messageCode, code != .noError, code != .nameError else { return .answer }
-                return .nextAddress(reply.failure(code, question: question))
+                return .nextAddress(reply.messageFailure(code, to: question))
             }
         }
     }
@@ -134,7 +162,12 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
             do {
                 return try await streamed(query, at: server, deadline - (deadline - time.now()) / 2)
             } catch is TransferFailure {
-                // Without TCP the case cannot be checked.
+                // Without TCP the case cannot be checked. A forger with luck must not turn it off.
+                let second = question.query(mixesCase: true)
+                let start = deadline - (deadline - time.now()) / 2
+                if case .answer(let message) = try? await sockets.ask(second, at: server, over: .udp, deadline: start) {
+                    return message
+                }
                 noteLowercase(server)
                 let query = question.query(mixesCase: false)
                 let reading = try await sockets.ask(query, at: server, over: .udp, deadline: deadline)

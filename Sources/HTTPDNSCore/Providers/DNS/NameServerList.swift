@@ -3,11 +3,19 @@
 
 internal import HTTPDNSPrimitives
 
-/// The parts of resolv.conf(5) that a provider follows: the servers, more than three of them, and `options use-vc`.
+/// The parts of resolv.conf(5) that are followed: the servers, more than three of them, the search list, and `options use-vc` and
+/// `ndots`.
 struct ResolvConf: Hashable, Sendable {
     /// With port 53.
     var servers: [HTTPDNSEndpoint] = []
     var usesTCP = false
+    /// The zones of the last `search` or `domain`.
+    var zones: [HTTPDNSName] = []
+    /// The number of dots from which a name is looked up as it is first.
+    var dots = 1
+
+    /// As glibc: more are as many.
+    private static let maximumDots = 15
 
     /// Reads a file. What is no server and no known option is passed over, as by glibc; without a server it is the local one.
     init(_ bytes: [UInt8]) {
@@ -16,7 +24,15 @@ struct ResolvConf: Hashable, Sendable {
             let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
                 .map { String(decoding: $0, as: UTF8.self) }
             guard let keyword = words.first, words.count > 1 else { continue }
-            if keyword == "options", words.dropFirst().contains("use-vc") { usesTCP = true }
+            switch keyword {
+            case "options":
+                if words.contains("use-vc") { usesTCP = true }
+                let counts = words.filter { $0.hasPrefix("ndots:") }.compactMap { Int($0.dropFirst(6)) }
+                if let count = counts.last, count >= 0 { dots = min(count, Self.maximumDots) }
+            case "search": zones = words.dropFirst().compactMap { try? HTTPDNSName($0) }
+            case "domain": zones = words[1..<2].compactMap { try? HTTPDNSName($0) }
+            default: break
+            }
             guard keyword == "nameserver", let address = HTTPDNSAddress(words[1]) else { continue }
             let server = HTTPDNSEndpoint(address: address, port: 53)
             if !servers.contains(server) { servers.append(server) }
@@ -29,7 +45,7 @@ struct ResolvConf: Hashable, Sendable {
 final class NameServerList: Sendable {
     struct Current: Sendable {
         var addresses: UpstreamAddresses
-        var usesTCP = false
+        var file = ResolvConf([])
     }
 
     private enum Source: Sendable {
@@ -39,8 +55,6 @@ final class NameServerList: Sendable {
 
     private struct State: Sendable {
         var current: Current?
-        /// The file as it was read last.
-        var file: ResolvConf?
         var nextRead: MonotonicTime?
     }
 
@@ -85,9 +99,9 @@ final class NameServerList: Sendable {
                 ResolvConf(try SmallFile.read(path, maximum: Self.maximumBytes, isSecret: false))
             }.value
             return state.withLock { state in
-                if let current = state.current, state.file == file { return current }
-                let current = Current(addresses: Self.addresses(file.servers, time), usesTCP: file.usesTCP)
-                (state.current, state.file) = (current, file)
+                if let current = state.current, current.file == file { return current }
+                let current = Current(addresses: Self.addresses(file.servers, time), file: file)
+                state.current = current
                 return current
             }
         } catch is CancellationError {

@@ -29,17 +29,20 @@ struct MessageQuestions: Sendable {
         }
         let families = HTTPDNSAddress.Family.allCases.filter(query.families.contains)
         let sharedFamilies = Lock<Set<HTTPDNSAddress.Family>>([])
+        let allReasons = Lock<[HTTPDNSExtendedError]>([])
         var answer = try await FamilyQuestions(families: query.families, deadline: deadline, time: time)
             .answers(httpsRecords: query.wantsHTTPSRecords ? httpsRecords : nil) { family in
                 let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
-                let (answer, scope) = try await reply(question, subnet, query.timeLimit, deadline)
+                let (answer, scope, reasons) = try await reply(question, subnet, query.timeLimit, deadline)
                     .messageAnswer(to: question, clientSubnet: subnet, isSecret: isSecret)
                 if scope == 0 { sharedFamilies.withLock { _ = $0.insert(family) } }
+                if !reasons.isEmpty { allReasons.withLock { all in all += reasons.filter { !all.contains($0) } } }
                 return answer
             }
         // The response of a family that was given up may come in this moment.
         let isWhole = answer.failedFamilies(among: query.families).isEmpty
         answer.holdsForAllClients = subnet != nil && isWhole && sharedFamilies.withLock { $0.isSuperset(of: families) }
+        answer.extendedErrors = allReasons.withLock { $0 }
         return answer
     }
 

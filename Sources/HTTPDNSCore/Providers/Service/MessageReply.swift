@@ -17,17 +17,26 @@ extension UpstreamReply {
     /// Parses the response to a query for addresses.
     /// - Parameter isSecret: Whether the request's URL may contain a secret. Then no text of the response is quoted, which
     ///   may repeat the request.
-    /// - Returns: The answer, and its scope prefix length.
+    /// - Returns: The answer, its scope prefix length, and the server's reasons for it.
     /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it.
     func messageAnswer(
         to question: DNSQuestion,
         clientSubnet: DNSClientSubnet?,
         isSecret: Bool
-    ) throws(HTTPDNSProviderError) -> (HTTPDNSProviderAnswer.Family, scope: Int?) {
+    ) throws(HTTPDNSProviderError) -> (HTTPDNSProviderAnswer.Family, scope: Int?, reasons: [HTTPDNSExtendedError]) {
         try read(question, clientSubnet: clientSubnet, isSecret: isSecret) { response throws(DNSMessageError) in
-            let outcome = try response.outcome(HTTPFreshness(headerFields)) { failure($0, question: question) }
-            return (outcome, response.clientSubnetScope)
+            let reasons = response.extendedErrors.map { isSecret ? $0.withoutText : $0 }
+            let outcome = try response.outcome(HTTPFreshness(headerFields)) {
+                failure($0, question: question, comment: reasons.text)
+            }
+            return (outcome, response.clientSubnetScope, reasons)
         }
+    }
+
+    /// Returns the error for a message with the code of a server that failed or refused, with its reasons.
+    func messageFailure(_ code: DNSResponseCode, to question: DNSQuestion) -> HTTPDNSProviderError {
+        let response = try? DNSResponse(parsing: body, to: question)
+        return failure(code, question: question, comment: response?.extendedErrors.text)
     }
 
     /// Parses the response to a query for HTTPS records.
@@ -43,7 +52,7 @@ extension UpstreamReply {
     ) throws(HTTPDNSProviderError) -> HTTPDNSProviderAnswer.HTTPSRecords {
         try read(question, clientSubnet: clientSubnet, isSecret: isSecret) { response throws(DNSMessageError) in
             try response.serviceOutcome(HTTPFreshness(headerFields), using: &generator) {
-                failure($0, question: question)
+                failure($0, question: question, comment: isSecret ? nil : response.extendedErrors.text)
             }
         }
     }
@@ -59,7 +68,10 @@ extension UpstreamReply {
         let response = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
             response throws(DNSMessageError) in response
         }
-        guard response.isDefinite else { throw failure(response.responseCode, question: question) }
+        guard response.isDefinite else {
+            let comment = isSecret ? nil : response.extendedErrors.text
+            throw failure(response.responseCode, question: question, comment: comment)
+        }
         return response
     }
 
@@ -92,4 +104,9 @@ extension UpstreamReply {
             )
         }
     }
+}
+
+extension [HTTPDNSExtendedError] {
+    /// The reasons in one text; nil without any.
+    var text: String? { isEmpty ? nil : map(\.description).joined(separator: ", ") }
 }

@@ -180,16 +180,3 @@ package struct VendorVocabulary: Sendable {
         self.methodAdvice = methodAdvice
     }
 }
-
-/// The conversion of text from the network for a one-line message.
-enum UntrustedText {
-    /// Returns the text with everything but printable ASCII replaced by `?`, cut to `limit` characters.
-    static func excerpt(_ text: String, limit: Int = 80) -> String {
-        var octets: [UInt8] = []
-        for scalar in text.unicodeScalars {
-            guard octets.count < limit else { return String(decoding: octets, as: UTF8.self) + "..." }
-            octets.append((0x20...0x7e).contains(scalar.value) ? UInt8(scalar.value) : UInt8(ascii: "?"))
-        }
-        return String(decoding: octets, as: UTF8.self)
-    }
-}
