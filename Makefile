@@ -213,6 +213,13 @@ else
 endif
 endif
 
+# SPOOF_SECONDS=600 forges answers for ten minutes.
+SPOOF_SECONDS ?= 10
+
+.PHONY: spoof
+spoof: build ## Forge answers of a name server to an agent in a network of its own (SPOOF_SECONDS)
+	Tests/Spoofing/try-spoofing.py --for $(SPOOF_SECONDS) .build/debug/resolve-test
+
 .PHONY: fuzz
 fuzz: build-dependencies ## Feed the parsers with broken input
 	@if [ -x Fuzz/run ]; then Fuzz/run; else swift run --package-path Fuzz; fi
