@@ -159,12 +159,12 @@ extension HTTPDNSResolver {
         lookup.shadow = lookup.shadow.map { withoutUselessDot($0, by: lookup.settings) }
     }
 
-    /// Returns the key without the trailing dot of its name, if the system resolver is never queried for it.
-    ///
-    /// Only the system resolver treats names with a trailing dot differently.
+    /// Returns the key without the trailing dot of its name, if neither the system resolver nor a search list is used for it: only
+    /// these treat names with a trailing dot differently.
     private func withoutUselessDot(_ key: CacheKey, by settings: LiveSettings) -> CacheKey {
         guard key.host.isAbsolute, !key.isSystemOnly,
-            case .providers(_, fallback: .off) = settings.resolving.routes.entry(for: key.host)?.route.action
+            let route = settings.resolving.routes.entry(for: key.host)?.route, route.search == nil,
+            case .providers(_, fallback: .off) = route.action
         else { return key }
         let host = HTTPDNSName(canonical: key.host.description, hash: key.host.nameHash)
         return CacheKey(host, families: key.families, clientSubnet: key.clientSubnet)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
+import Foundation
 import HTTPDNS
 import HTTPDNSConfiguration
 import ServerRig
 import Testing
 
-#if YAML
+#if YAML && CommandLine
 @Suite("Answers of a name server", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct NameServerTests {
     private func settings(_ rig: ServerRig) throws -> HTTPDNSClient.Configuration {
@@ -50,6 +51,58 @@ struct NameServerTests {
             let error = try await refusal { _ = try await client.get("https://nosuch.test:\(rig.tlsPort)/") }
             #expect(error.phase == .resolve, "\(error)")
         }
+    }
+
+    /// Knows one name, and writes each question to a file.
+    private static let nameServer = #"""
+        import socket, struct, sys
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.53", 53))
+        open(sys.argv[1] + "/ready", "w").close()
+        while True:
+            q, peer = s.recvfrom(4096)
+            labels, at = [], 12
+            while q[at]: labels.append(q[at + 1:at + 1 + q[at]].decode().lower()); at += q[at] + 1
+            kind = struct.unpack(">H", q[at + 1:at + 3])[0]
+            name = ".".join(labels)
+            with open(sys.argv[1] + "/log", "a") as log: print(name, kind, file=log)
+            known = name == "db.other.svc.test"; has = known and kind == 1
+            head = q[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, 1 if has else 0, 0, 0)
+            s.sendto(head + q[12:at + 5] + (b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\x7f\0\0\x07" if has else b""), peer)
+        """#
+
+    @Test(
+        "A search list with ndots:5 asks the questions that glibc asks",
+        .enabled(if: BindMount.isPossible, "only root may mount"),
+        .enabled(if: Command.find("/usr/bin/python3") != nil)
+    )
+    func searches() async throws {
+        let folder = try TemporaryFolder()
+        let file = """
+            version: 1
+            providers: { cluster: { kind: dns, servers: resolv.conf, answer_scope: loopback } }
+            routes: { "*": { providers: [cluster], search: resolv.conf, families: both } }
+            """
+        try Data(file.utf8).write(to: URL(fileURLWithPath: folder.path + "/httpdns.yaml"))
+        try Data(Self.nameServer.utf8).write(to: URL(fileURLWithPath: folder.path + "/server.py"))
+        let script = #"""
+            ip link set lo up
+            printf 'nameserver 127.0.0.53\nsearch team.svc.test svc.test test\noptions ndots:5\n' > "$0/resolv.conf"
+            mount --bind "$0/resolv.conf" /etc/resolv.conf
+            /usr/bin/python3 "$0/server.py" "$0" & SERVER=$!
+            while ! [ -e "$0/ready" ]; do sleep 0.02; done
+            for host in db.other db.other.svc.test.; do
+                /usr/bin/python3 -c 'import socket, sys
+            print(*sorted({a[4][0] for a in socket.getaddrinfo(sys.argv[1], 80)}))' $host
+                sort "$0/log" > "$0/glibc"; rm "$0/log"
+                "$1" resolve $host +short --config "$0/httpdns.yaml"
+                sort "$0/log" > "$0/ours"; rm "$0/log"
+                cmp "$0/glibc" "$0/ours" && wc -l < "$0/ours"
+            done
+            kill $SERVER
+            """#
+        let program = try BuiltProduct.path("resolve-test")
+        let result = try await Command("unshare", ["-mn", "bash", "-c", script, folder.path, program]).run()
+        #expect(result.output == "127.0.0.7\n127.0.0.7\n4\n127.0.0.7\n127.0.0.7\n2\n", "\(result)")
     }
 }
 #endif
