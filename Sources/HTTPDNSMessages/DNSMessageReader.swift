@@ -36,6 +36,8 @@ package struct DNSMessageReader {
         return octets[start..<start + count]
     }
 
+    mutating func readUInt8() throws(DNSMessageError) -> UInt8 { octets[try skip(1)] }
+
     package mutating func readUInt16() throws(DNSMessageError) -> UInt16 {
         let start = try skip(2)
         return (0..<2).reduce(0) { $0 << 8 | UInt16(octets[start + $1]) }

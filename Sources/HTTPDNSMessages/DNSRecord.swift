@@ -51,12 +51,22 @@ package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
 
     /// An IPv4 address (RFC 1035 section 3.4.1).
     package static let a = DNSRecordType(number: 1)
+    /// A name server of a zone (RFC 1035 section 3.3.11).
+    package static let ns = DNSRecordType(number: 2)
     /// The canonical name of an alias (RFC 1035 section 3.3.1).
     package static let cname = DNSRecordType(number: 5)
     /// The start of a zone of authority (RFC 1035 section 3.3.13).
     package static let soa = DNSRecordType(number: 6)
+    /// The name of an address (RFC 1035 section 3.3.12).
+    package static let ptr = DNSRecordType(number: 12)
+    /// A mail server (RFC 1035 section 3.3.9).
+    package static let mx = DNSRecordType(number: 15)
+    /// Text (RFC 1035 section 3.3.14).
+    package static let txt = DNSRecordType(number: 16)
     /// An IPv6 address (RFC 3596).
     package static let aaaa = DNSRecordType(number: 28)
+    /// The location of a service (RFC 2782).
+    package static let srv = DNSRecordType(number: 33)
     /// The pseudo record that carries EDNS (RFC 6891).
     package static let opt = DNSRecordType(number: 41)
     /// The binding of a service to its endpoints (RFC 9460 section 2).
@@ -64,20 +74,30 @@ package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
     /// The binding of a service for the schemes `https` and `http` (RFC 9460 section 9).
     package static let https = DNSRecordType(number: 65)
 
+    /// The authorities that may issue certificates (RFC 8659).
+    package static let caa = DNSRecordType(number: 257)
+
     /// Whether records of the type have the form of SVCB ("SVCB-compatible", RFC 9460 section 6).
     package var bindsServices: Bool { self == .svcb || self == .https }
 
+    private static let mnemonics: [DNSRecordType: String] = [
+        .a: "A", .ns: "NS", .cname: "CNAME", .soa: "SOA", .ptr: "PTR", .mx: "MX", .txt: "TXT", .aaaa: "AAAA",
+        .srv: "SRV",
+        .opt: "OPT", .svcb: "SVCB", .https: "HTTPS", .caa: "CAA",
+    ]
+
     /// The mnemonic of the types that this codec reads; `TYPE99` for others (RFC 3597 section 5).
-    package var description: String {
-        switch self {
-        case .a: "A"
-        case .cname: "CNAME"
-        case .soa: "SOA"
-        case .aaaa: "AAAA"
-        case .opt: "OPT"
-        case .svcb: "SVCB"
-        case .https: "HTTPS"
-        default: "TYPE\(number)"
+    package var description: String { Self.mnemonics[self] ?? "TYPE\(number)" }
+
+    /// Reads a mnemonic, or the form `TYPE99`, in any case of letters.
+    package init?(_ text: String) {
+        let text = text.uppercased()
+        if let type = Self.mnemonics.first(where: { $0.value == text })?.key {
+            self = type
+        } else if text.hasPrefix("TYPE"), let number = UInt16(digits: text.dropFirst(4)) {
+            self.init(number: number)
+        } else {
+            return nil
         }
     }
 }

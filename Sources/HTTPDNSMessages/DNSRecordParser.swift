@@ -3,6 +3,27 @@
 
 internal import HTTPDNSPrimitives
 
+/// A record whose data is not read yet (RFC 1035 section 4.1.3).
+struct DNSRecordFrame {
+    let owner: DNSName
+    let type: DNSRecordType
+    let recordClass: UInt16
+    let timeToLive: UInt32
+    var data: DNSMessageReader
+
+    init(parsing reader: inout DNSMessageReader) throws(DNSMessageError) {
+        owner = try reader.readName()
+        type = DNSRecordType(number: try reader.readUInt16())
+        recordClass = try reader.readUInt16()
+        timeToLive = try reader.readUInt32()
+        let length = Int(try reader.readUInt16())
+        data = try reader.readSection(length)
+    }
+
+    /// The upper eight bits of the response code, in an OPT record (RFC 6891 section 6.1.3).
+    var extendedResponseCode: UInt16 { UInt16(timeToLive >> 24) }
+}
+
 /// The parser for the record sections after the question.
 struct DNSRecordParser {
     enum Section: Hashable {
@@ -48,22 +69,16 @@ struct DNSRecordParser {
 
     private mutating func readRecord(in section: Section) throws(DNSMessageError) -> DNSRecord? {
         let start = reader.offset
-        let owner = try reader.readName()
-        let type = DNSRecordType(number: try reader.readUInt16())
-        let recordClass = try reader.readUInt16()
-        let timeToLive = try reader.readUInt32()
-        let length = Int(try reader.readUInt16())
-        var data = try reader.readSection(length)
-
-        if type == .opt {
-            try checkPlace(ofOptionsAt: start, owner: owner, in: section)
-            extendedResponseCode = UInt16(timeToLive >> 24)
-            try readOptions(&data)
+        var frame = try DNSRecordFrame(parsing: &reader)
+        if frame.type == .opt {
+            try checkPlace(ofOptionsAt: start, owner: frame.owner, in: section)
+            extendedResponseCode = frame.extendedResponseCode
+            try readOptions(&frame.data)
             return nil
         }
-        guard recordClass == DNSWireFormat.internetClass else { return nil }
-        guard let content = try Self.readContent(of: type, from: &data, wanted: wanted) else { return nil }
-        return DNSRecord(owner: owner, timeToLive: timeToLive, content: content)
+        guard frame.recordClass == DNSWireFormat.internetClass else { return nil }
+        guard let content = try Self.readContent(of: frame.type, from: &frame.data, wanted: wanted) else { return nil }
+        return DNSRecord(owner: frame.owner, timeToLive: frame.timeToLive, content: content)
     }
 
     private static func readContent(
@@ -137,7 +152,7 @@ struct DNSRecordParser {
     private static let extendedErrorCode: UInt16 = 15
 
     /// Reads the options. They must fill the record (RFC 6891 section 6.1.2). Only client subnet and extended errors are used.
-    private mutating func readOptions(_ data: inout DNSMessageReader) throws(DNSMessageError) {
+    mutating func readOptions(_ data: inout DNSMessageReader) throws(DNSMessageError) {
         while data.remaining > 0 {
             let code = try data.readUInt16()
             let length = Int(try data.readUInt16())

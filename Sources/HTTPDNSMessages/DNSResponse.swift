@@ -57,29 +57,44 @@ package struct DNSResponse: Hashable, Sendable {
         to question: DNSQuestion,
         clientSubnet: DNSClientSubnet? = nil
     ) throws(DNSMessageError) {
-        guard message.count <= DNSWireFormat.maximumMessageOctets else {
-            throw DNSMessageError(.tooLong, "\(message.count) octets; at most 65,535 are allowed (RFC 8484 section 6)")
-        }
         var reader = DNSMessageReader(message)
-        let header = try DNSResponseHeader(&reader)
-        try Self.readQuestion(&reader, header: header, expected: question)
-        try Self.checkCounts(header, remaining: reader.remaining, at: reader.offset)
-
+        let header = try Self.readHead(&reader, expected: question)
         var parser = DNSRecordParser(reader: reader, wanted: question.type, clientSubnet: clientSubnet)
         answers = try parser.readRecords(header.answerCount, in: .answer)
         authorities = try parser.readRecords(header.authorityCount, in: .authority)
         _ = try parser.readRecords(header.additionalCount, in: .additional)
-        guard parser.reader.remaining == 0 else {
-            throw DNSMessageError(
-                .trailingBytes,
-                at: parser.reader.offset,
-                "\(parser.reader.remaining) octets behind the last record; there must be none"
-            )
-        }
+        try Self.checkEnd(parser.reader)
         self.question = question
         clientSubnetScope = parser.clientSubnetScope
         extendedErrors = parser.extendedErrors
         responseCode = DNSResponseCode(number: parser.extendedResponseCode << 4 | header.responseCode)
+    }
+
+    /// Reads and checks what stands before the records.
+    static func readHead(
+        _ reader: inout DNSMessageReader,
+        expected question: DNSQuestion
+    ) throws(DNSMessageError) -> DNSResponseHeader {
+        guard reader.remaining <= DNSWireFormat.maximumMessageOctets else {
+            throw DNSMessageError(
+                .tooLong,
+                "\(reader.remaining) octets; at most 65,535 are allowed (RFC 8484 section 6)"
+            )
+        }
+        let header = try DNSResponseHeader(&reader)
+        try readQuestion(&reader, header: header, expected: question)
+        try checkCounts(header, remaining: reader.remaining, at: reader.offset)
+        return header
+    }
+
+    static func checkEnd(_ reader: DNSMessageReader) throws(DNSMessageError) {
+        guard reader.remaining == 0 else {
+            throw DNSMessageError(
+                .trailingBytes,
+                at: reader.offset,
+                "\(reader.remaining) octets behind the last record; there must be none"
+            )
+        }
     }
 
     private static func readQuestion(

@@ -78,7 +78,7 @@ package struct ServiceParameters: Hashable, Sendable {
         case .alpn:
             guard value.remaining > 0 else { throw fault("no protocol; there must be at least one") }
             while value.remaining > 0 {
-                let length = Int(try value.readOctets(1).reduce(0) { $1 })
+                let length = Int(try value.readUInt8())
                 guard length > 0, length <= value.remaining else {
                     throw fault("a protocol of \(length) octets, and \(value.remaining) are left")
                 }

@@ -41,22 +41,3 @@ extension ServiceParameters {
         }.joined(separator: ",")
     }
 }
-
-/// The text forms of octets in a zone file.
-private enum PresentationText {
-    /// Returns a quoted character string, with `\DDD` for octets that are not printable (RFC 1035 section 5.1).
-    static func quoted(_ octets: [UInt8]) -> String {
-        let text = octets.reduce(into: "") { text, octet in
-            switch octet {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                text += "\\" + String(UnicodeScalar(octet))
-            case 0x20...0x7e:
-                text.unicodeScalars.append(UnicodeScalar(octet))
-            default:
-                let digits = String(octet)
-                text += "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
-            }
-        }
-        return "\"\(text)\""
-    }
-}

@@ -36,8 +36,11 @@ struct ClientSettings: Sendable {
 
     /// Returns the remarks on answers of the system resolver, which may be unintended: the system resolver is the default, and
     /// the program says so.
-    func remarks(on resolutions: [HTTPDNSResolver.Resolution]) -> [String] {
-        guard resolutions.contains(where: { $0.source == .system }) else { return [] }
+    func remarks(on resolutions: [HTTPDNSResolver.Resolution], records: [RecordReport.Row] = []) -> [String] {
+        guard
+            resolutions.contains(where: { $0.source == .system })
+                || records.contains(where: { $0.provider == ServerArgument.systemName })
+        else { return [] }
         if !configuration.isEnabled {
             return ["the configuration says enabled: false, so the system resolver answers for every name"]
         }

@@ -79,7 +79,7 @@ struct FlagProviders {
         }
     }
 
-    private static func bootstraps(_ texts: [String]) throws(CommandFailure) -> [HTTPDNSName: [HTTPDNSAddress]] {
+    static func bootstraps(_ texts: [String]) throws(CommandFailure) -> [HTTPDNSName: [HTTPDNSAddress]] {
         var addresses: [HTTPDNSName: [HTTPDNSAddress]] = [:]
         for text in texts {
             let argument = try BootstrapArgument(text)

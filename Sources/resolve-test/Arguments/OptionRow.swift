@@ -115,8 +115,8 @@ struct OptionNames {
         let reading = Reading()
         Self.$reading.withValue(reading) { reading.read(type) }
         self = reading.result
-        // The two options of dig are no rows: the value of one may be joined, the other is refused, and the help omits it.
-        if command == ResolveCommand.name { valued.formUnion(["-t", "-x"]) }
+        // The options of dig are no rows: the value of -t may be joined, explain has no -p, and -x is refused.
+        if command == ResolveCommand.name { valued.formUnion(["-t", "-p", "-x"]) }
     }
 
     func contains(_ name: String) -> Bool { flags.contains(name) || valued.contains(name) }

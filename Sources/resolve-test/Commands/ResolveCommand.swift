@@ -4,6 +4,7 @@
 #if CommandLine
 internal import ArgumentParser
 internal import HTTPDNS
+internal import HTTPDNSMessages
 
 /// `resolve HOST...`: addresses, source, remaining lifetime.
 struct ResolveCommand: Subcommand {
@@ -14,22 +15,29 @@ struct ResolveCommand: Subcommand {
         abstract: "Print addresses, source and time left of names.",
         usage: "resolve-test resolve [<options>] <HOST> ...",
         discussion: """
-            HOST is a name or an address; HOST:PORT selects the mapping of a port (443 if left out). As with dig, record types \
-            (A, AAAA, HTTPS), @SERVICE and +short may stand before and after it. @SERVICE is --doh: @URL, or @HOST for \
-            https://HOST/dns-query. A and AAAA select the family; HTTPS prints the HTTPS records from a DNS-over-HTTPS \
-            service. +short prints addresses alone. With --json, prints one line of JSON for each host. Exits with 1 when a \
-            host has no address.
+            HOST is a name or an address; HOST:PORT selects the mapping of a port (443 if left out). A and AAAA select the \
+            family. Other record types (\(typeNames)) print records, from the DNS and DNS-over-HTTPS providers of the \
+            name's route, or the name servers of the system. PTR takes an address. @URL is --doh URL.
+
+            As with dig, @SERVER asks one name server alone and prints its records: @ADDRESS, @ADDRESS:PORT, @[IPV6]:PORT or \
+            @NAME. +tcp asks over TCP, +https or +https=/PATH over HTTPS; +time=SECONDS limits the answer. +short prints \
+            addresses and data alone. With --json, prints one line of JSON for each host and type. These words may stand \
+            before and after HOST. Exits with 1 when a host has no address or no such record.
             """
     )
 
-    @Argument(help: ArgumentHelp("Names or addresses; also A, AAAA, HTTPS, @SERVICE, +short.", valueName: "HOST"))
+    private static let typeNames = "CAA, CNAME, HTTPS, MX, NS, PTR, SOA, SRV, SVCB, TXT, TYPE99"
+
+    @Argument(help: ArgumentHelp("Names or addresses; also record types, @SERVER, +short.", valueName: "HOST"))
     var words: [String] = []
     @Option(
         name: .customShort("t", allowingJoined: true),
         parsing: .singleValue,
-        help: ArgumentHelp("Record type: A, AAAA or HTTPS. Repeatable.", valueName: "TYPE")
+        help: ArgumentHelp("Record type, such as A or TXT. Repeatable.", valueName: "TYPE")
     )
     var types: [String] = []
+    @Option(name: .customShort("p"), help: ArgumentHelp("Port of @SERVER.", valueName: "PORT"))
+    var port: UInt16?
     @Option(name: .customShort("x"), help: .hidden)
     var reverseAddress: String?
 
@@ -39,12 +47,15 @@ struct ResolveCommand: Subcommand {
         // All arguments are parsed before the first lookup: a typing error sends nothing.
         if let reverseAddress {
             throw CommandFailure.usage(
-                "-x \(PrintableText.line(reverseAddress)): the name of an address cannot be queried",
-                hint: "HTTP-DNS services return addresses of names; dig -x asks a DNS server for the name of an address"
+                "-x \(PrintableText.line(reverseAddress)) is an option of dig that resolve-test does not have",
+                hint: "resolve-test ADDRESS PTR asks for the name of an address; -x is the proxy of fetch"
             )
         }
-        let words = try ResolveWords(self.words, types: types)
+        let words = try ResolveWords(self.words, types: types, port: port)
         let options = try effectiveOptions(words)
+        if words.server.isGiven {
+            return try finish(ResolveReport(records: await ask(words, options)), words, on: console)
+        }
         let settings = try ClientSettings(options, environment: console.environment)
         let families = words.families ?? options.family?.families
         let report = try await settings.withClient { client in
@@ -58,15 +69,35 @@ struct ResolveCommand: Subcommand {
                     return ResolveReport.Row(question: host, outcome: outcome)
                 }
             }
-            if words.types.contains(.https) {
-                let lookup = HTTPSRecordLookup(client: client, settings: settings)
-                report.records = try await ConcurrentWork.map(words.hosts, atMost: 64) { try await lookup.row($0) }
+            let types = words.recordTypes(nil)
+            if !types.isEmpty {
+                let nameServers = try ServerArgument.nameServers()
+                let lookup = RecordLookup(client, settings, nameServers: nameServers)
+                report.records = try await lookup.rows(words.hosts, types)
+                await nameServers.shutdown()
             }
             return report
         }.advised(by: settings)
 
         let isSilent = common.output.isJSON || words.isShort
-        console.note(settings.remarks(on: report.rows.compactMap { try? $0.outcome.get() }), unless: isSilent)
+        let resolutions = report.rows.compactMap { try? $0.outcome.get() }
+        console.note(settings.remarks(on: resolutions, records: report.records), unless: isSilent)
+        return try finish(report, words, on: console)
+    }
+
+    /// Asks the server of the words.
+    private func ask(_ words: ResolveWords, _ options: CommonOptions) async throws -> [RecordReport.Row] {
+        try words.server.check(options)
+        try TrustFlag.apply(options.certificateAuthorityFile)
+        let provider = try await words.server.provider(options)
+        let lookup = RecordLookup(asking: provider, timeLimit: words.server.timeLimit)
+        let rows = try await lookup.rows(words.hosts, words.recordTypes(options.family))
+        await provider.shutdown()
+        return rows
+    }
+
+    /// Prints the report.
+    private func finish(_ report: ResolveReport, _ words: ResolveWords, on console: Console) throws -> Int32 {
         try console.write(common.output, json: report.json()) { screen in
             words.isShort ? report.shortText() : report.text(screen)
         }

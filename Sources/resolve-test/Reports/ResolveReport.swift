@@ -10,16 +10,16 @@ struct ResolveReport {
         var outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>
     }
 
-    var rows: [Row]
-    var providerKinds: [String: String]
-    /// The HTTPS records of the hosts, if they were asked for.
+    var rows: [Row] = []
+    var providerKinds: [String: String] = [:]
+    /// The records of the hosts of other types, or from one server, if they were asked for.
     var records: [RecordReport.Row] = []
 
     private var failures: [(text: String, failure: CommandFailure)] {
         let ofRows = rows.compactMap { row in
             if case .failure(let failure) = row.outcome { (row.question.text, failure) } else { nil }
         }
-        let ofRecords = records.compactMap { row in row.failure.map { (row.question.text, $0) } }
+        let ofRecords = records.compactMap { row in row.failure.map { (row.question, $0) } }
         return ofRows + ofRecords
     }
 
@@ -61,7 +61,7 @@ struct ResolveReport {
         return addresses.joined() + RecordReport.shortText(records)
     }
 
-    /// Returns one line of JSON for each host, failed ones included, and one for its HTTPS records.
+    /// Returns one line of JSON for each host, failed ones included, and one for its records of a type.
     func json() -> String {
         (rows.map(json) + records.map(RecordReport.json)).map { $0.oneLine + "\n" }.joined()
     }

@@ -108,6 +108,38 @@ struct DNSProviderTests {
         #expect(server.queries.count == 2 && other.queries.count == 1)
     }
 
+    struct RecordCase: Sendable {
+        var code = "NOERROR"
+        var transport = HTTPDNSDNSProvider.Transport.udp
+        var queries = 1
+        var script: ScriptedNameServer.Script
+    }
+
+    private static let recordCases: [RecordCase] = [
+        RecordCase { [$0.answer()] }, RecordCase(code: "NXDOMAIN") { [$0.answer(code: 3)] },
+        RecordCase(code: "SERVFAIL") { [$0.answer(code: 2)] }, RecordCase(code: "REFUSED") { [$0.answer(code: 5)] },
+        RecordCase(transport: .tcp, queries: 2) { [$0.answer(flags: $0.isStream ? 0x8180 : 0x8380)] },
+        RecordCase(queries: 2) { [$0.answer(code: $0.hasOptions ? 1 : 0)] },
+        RecordCase { [$0.answer(id: $0.id ^ 1), $0.answer(name: [0]), $0.answer()] },
+    ]
+
+    @Test(
+        "Records for display have any code, over UDP or TCP, with EDNS or without",
+        arguments: recordCases
+    )
+    func records(_ example: RecordCase) async throws {
+        let server = try ScriptedNameServer(example.script)
+        let other = try ScriptedNameServer { [$0.answer()] }
+        let provider = try provider([server.endpoint, other.endpoint])
+        let question = DNSQuestion(try HTTPDNSName("one.test"), type: .a)
+        let answer = try await provider.records(for: question, clientSubnet: nil, timeLimit: .seconds(20))
+        await provider.shutdown()
+        #expect("\(answer.response.responseCode)" == example.code)
+        #expect(answer.server == server.endpoint && answer.transport == example.transport)
+        #expect(answer.response.answers.map(\.data) == (example.code == "NOERROR" ? ["192.0.2.1"] : []))
+        #expect(server.queries.count == example.queries && other.queries.isEmpty)
+    }
+
     @Test("Over TCP alone no datagram is sent")
     func streams() async throws {
         let server = try ScriptedNameServer { [$0.answer()] }

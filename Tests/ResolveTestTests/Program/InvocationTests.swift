@@ -100,23 +100,31 @@ struct InvocationTests {
         $ explain http://one.test/ --nope=x
         [2] Unknown option '--nope'. Did you mean '--map'? (see resolve-test explain --help)
         $ one.test @a:b@1.1.1.1
-        [2] @SERVICE has user information (write @URL without a user and a password)
+        [2] @SERVER has user information (write it without a user and a password)
         $ resolve
         [2] no host is given (resolve-test resolve HOST...; a word such as A is a record type, and a host of that \
         name is written "a.")
         $ -x 127.0.0.1
-        [2] -x 127.0.0.1: the name of an address cannot be queried (HTTP-DNS services return addresses of names; dig \
-        -x asks a DNS server for the name of an address)
+        [2] -x 127.0.0.1 is an option of dig that resolve-test does not have (resolve-test ADDRESS PTR asks for the \
+        name of an address; -x is the proxy of fetch)
         $ one.test +trace
-        [2] +trace is an option of dig that resolve-test does not have (+short prints addresses alone, --json all \
-        that is known; options are in resolve-test resolve --help)
+        [2] +trace is an option of dig that resolve-test does not have (+short, +tcp, +https and +time are there; \
+        --json prints all that is known; see resolve --help)
         $ A one.test --family v4
         [2] --family and a record type both select addresses (leave --family out: A is IPv4, AAAA is IPv6)
         $ +short one.test --json
         [2] +short and --json are two forms of output (leave one of them out)
-        $ HTTPS one.test --map one.test=127.0.0.2 +short
-        [1] cannot get HTTPS records of one.test: no DNS-over-HTTPS service is set for the name (--public asks \
-        public services; or --doh URL, or a provider of kind doh in the route of the file)
+        $ 10.0.0.1 PTR --public +short
+        [1] cannot get PTR records of 10.0.0.1: no provider that has such records may be asked (@SERVER asks a \
+        server, --public asks public services; in a file the kinds doh and dns have records)
+        $ 127.0.0.1 TXT @127.0.0.1:1 +short
+        [1] cannot get TXT records of 127.0.0.1: an address has no TXT records (give a name)
+        $ one.test A @127.0.0.1:1 +tcp +short
+        [1] cannot get A records of one.test: 127.0.0.1:1: Connection refused
+        $ one.test A @127.0.0.1 --bootstrap ns.test=127.0.0.1
+        [2] --bootstrap ns.test: the server has another name
+        $ one.test A @ns.test. --bootstrap ns.test=127.0.0.1 +https=/q?{x}
+        [2] @ns.test.: the only template that a DoH url may have is {?dns} at its end (RFC 8484 section 4.1)
         $ fetch http://a.test/ --mapp
         [2] Unknown option '--mapp'. Did you mean '--map'? (see resolve-test fetch --help)
         $ explain http://a.test/ --family v5

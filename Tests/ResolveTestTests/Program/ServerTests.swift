@@ -287,9 +287,11 @@ struct ServerTests {
         let service = ["@\(rig.dohURL)"] + flags(rig).dropFirst(2)
         let long = try await Program.run(["svc-hints.test", "HTTPS", "svc-ech.test"] + service)
         #expect(
-            long.output == """
+            long.output.withoutTimes == """
                 svc-hints.test.  60  IN  HTTPS  1 svc-target.test. alpn="h2,h3" ipv4hint=127.0.0.4,127.0.0.3 ipv6hint=::1
+                ; svc-hints.test HTTPS: NOERROR from doh 127.0.0.1:\(rig.dohPort) over https in N ms
                 svc-ech.test.  60  IN  HTTPS  1 . alpn="h2" ech=AEX+DQBB
+                ; svc-ech.test HTTPS: NOERROR from doh 127.0.0.1:\(rig.dohPort) over https in N ms
 
                 """,
             "\(long)"
@@ -303,6 +305,11 @@ struct ServerTests {
         #expect(try JSONObject(lines.first ?? "").texts("addresses").isEmpty == false)
         let error: JSONObject? = try JSONObject(lines.last ?? "")["error"]
         #expect(error?["reason"] == .text("no-records"))
+        let text = try await Program.run(["nodata.test", "TXT"] + service)
+        #expect(
+            text.status == 0 && text.output.hasPrefix("nodata.test.  60  IN  TXT  \"no address here\"\n"),
+            "\(text)"
+        )
     }
 
     /// Without it the name fails.

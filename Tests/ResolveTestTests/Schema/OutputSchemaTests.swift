@@ -89,6 +89,13 @@ struct OutputSchemaTests {
         // The first provider fails, and the second one answers.
         documents += try await lines("resolve", ["dual.test"] + dead + service)
         documents += try await lines("resolve", ["svc-hints.test", "HTTPS"] + dead + service)
+        let server = ["@127.0.0.1:\(rig.dnsPort)", "+time=60"]
+        documents += try await lines(
+            "resolve",
+            ["c1.test", "nothing.test", "127.0.0.1", "A", "SOA"] + server,
+            status: 1
+        )
+        documents += try await lines("resolve", ["one.test", "@127.0.0.1:1"], status: 1)
         documents += try await document("explain", ["http://dual.test/"] + dead + service)
         documents += try await document("explain", ["https://one.test/"] + mapped)
         documents += try await document("explain", ["http://127.0.0.1/"])

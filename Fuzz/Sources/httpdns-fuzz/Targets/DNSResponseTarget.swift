@@ -10,10 +10,29 @@ extension FuzzTarget {
     /// DNS messages (RFC 1035). The question is taken from the message, so that its echo seldom ends the parsing; every
     /// message is also read as if services had been asked for (RFC 9460), on behalf of a network (RFC 7871).
     static let dnsResponse = FuzzTarget(name: "dns-response") { octets in
+        checkPresentation(octets)
         let asked = question(in: octets)
         if asked.type == .a || asked.type == .aaaa { checkAddresses(octets, asked) }
         checkServices(octets, asked)
         if asked.type == .a { checkServices(withType(.https, in: octets), DNSQuestion(name: asked.name, type: .https)) }
+    }
+
+    /// Reads records of all types, for a question of any type.
+    private static func checkPresentation(_ octets: [UInt8]) {
+        var reader = DNSMessageReader(octets)
+        guard (try? reader.readOctets(DNSWireFormat.headerOctets)) != nil, let name = try? reader.readName(),
+            let number = try? reader.readUInt16()
+        else { return }
+        let question = DNSQuestion(name: name, type: DNSRecordType(number: number))
+        do throws(DNSMessageError) {
+            let response = try PresentedResponse(parsing: octets, to: question)
+            for record in response.answers + response.authorities {
+                precondition(isOneLine("\(record.owner) \(record.recordClass) \(record.type) \(record.data)"))
+                if let mistake = record.mistake { checkError(mistake) }
+            }
+        } catch {
+            checkError(error)
+        }
     }
 
     private static let subnet = HTTPDNSAddressBlock("203.0.113.0/24").map(DNSClientSubnet.init)

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
 internal import HTTPDNSCurl
-internal import HTTPDNSMessages
+package import HTTPDNSMessages
 public import HTTPDNSPrimitives
 internal import HTTPTypes
 
@@ -74,14 +74,14 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
     /// are treated as by ``HTTPDNSDoHProvider``.
     /// - Throws: ``HTTPDNSProviderError`` when no family's query was answered; `CancellationError` when the task is canceled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
-        guard let list = query.search, !query.host.isAbsolute else { return try await questions.answer(to: query) }
+        guard let list = query.search, !query.host.isAbsolute else { return try await questions().answer(to: query) }
         let deadline = time.now() + query.timeLimit
         let (zones, dots) = try await zones(of: list, until: deadline)
         var search = NameSearch(query)
         for name in HTTPDNSSearchList.names(for: query.host, in: zones, dots: list.dots ?? dots) {
             var part = query
             (part.host, part.timeLimit) = (name, deadline - time.now())
-            if let answer = search.ended(by: try await questions.answer(to: part), of: name) { return answer }
+            if let answer = search.ended(by: try await questions().answer(to: part), of: name) { return answer }
         }
         return search.answer
     }
@@ -102,20 +102,20 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         }
     }
 
-    private var questions: MessageQuestions {
+    /// - Parameter takesFailures: Whether SERVFAIL, REFUSED and the like are answers, and do not lead to the next server.
+    private func questions(takesFailures: Bool = false) -> MessageQuestions {
         MessageQuestions(isSecret: false, time: time) { [self] question, subnet, limit, deadline in
             let servers = try await servers.current(until: deadline)
             let transport = servers.file.usesTCP ? .tcp : configuration.transport
             return try await servers.addresses.reply(limit: limit, deadline: deadline) { server, deadline in
                 try await plain.reply(of: server) { usesEDNS in
                     let query = ServerQuestion(question: question, clientSubnet: subnet, usesEDNS: usesEDNS)
-                    return UpstreamReply(
-                        message: try await answer(to: query, at: server, over: transport, deadline),
-                        from: server
-                    )
+                    return try await answer(to: query, at: server, over: transport, deadline)
                 }
             } verdict: { reply in
-                guard let code = reply.messageCode, code != .noError, code != .nameError else { return .answer }
+                guard !takesFailures, let code = reply.messageCode, code != .noError, code != .nameError else {
+                    return .answer
+                }
                 return .nextAddress(reply.messageFailure(code, to: question))
             }
         }
@@ -144,11 +144,11 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         at server: HTTPDNSEndpoint,
         over transport: Transport,
         _ deadline: MonotonicTime
-    ) async throws -> [UInt8] {
+    ) async throws -> UpstreamReply {
         let query = question.query(mixesCase: mixesCase(for: server))
         guard transport == .udp else { return try await streamed(query, at: server, deadline) }
         switch try await sockets.ask(query, at: server, over: .udp, deadline: deadline) {
-        case .answer(let message): return message
+        case .answer(let message): return UpstreamReply(message: message, from: server, over: .udp)
         case .truncated, .unrelated:
             do {
                 return try await streamed(query, at: server, deadline)
@@ -166,12 +166,14 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
                 let second = question.query(mixesCase: true)
                 let start = deadline - (deadline - time.now()) / 2
                 if case .answer(let message) = try? await sockets.ask(second, at: server, over: .udp, deadline: start) {
-                    return message
+                    return UpstreamReply(message: message, from: server, over: .udp)
                 }
                 noteLowercase(server)
                 let query = question.query(mixesCase: false)
                 let reading = try await sockets.ask(query, at: server, over: .udp, deadline: deadline)
-                if case .answer(let message) = reading { return message }
+                if case .answer(let message) = reading {
+                    return UpstreamReply(message: message, from: server, over: .udp)
+                }
                 throw TransferFailure(
                     code: .protocolViolation,
                     phase: .firstByte,
@@ -185,12 +187,12 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         _ query: DNSServerQuery,
         at server: HTTPDNSEndpoint,
         _ deadline: MonotonicTime
-    ) async throws -> [UInt8] {
+    ) async throws -> UpstreamReply {
         switch try await sockets.ask(query, at: server, over: .tcp, deadline: deadline) {
-        case .answer(let message): return message
+        case .answer(let message): return UpstreamReply(message: message, from: server, over: .tcp)
         case .otherCase(let message):
             noteLowercase(server)
-            return message
+            return UpstreamReply(message: message, from: server, over: .tcp)
         case .truncated, .unrelated:
             throw TransferFailure(code: .protocolViolation, phase: .firstByte, message: "no answer to the query")
         }
@@ -209,6 +211,17 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
     public func shutdown() async {
         ProviderUsers.shared.note(isShutDown: true, self)
         sockets.shutDown()
+    }
+}
+
+extension HTTPDNSDNSProvider: RecordProvider {
+    package func records(
+        for question: DNSQuestion,
+        clientSubnet: HTTPDNSAddressBlock?,
+        timeLimit: Duration
+    ) async throws -> RecordReply {
+        try await questions(takesFailures: true)
+            .records(for: question, clientSubnet: clientSubnet, timeLimit: timeLimit)
     }
 }
 

@@ -83,21 +83,6 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
         try await questions.answer(to: query)
     }
 
-    /// Queries the records of one type, for display. Their aliases are not followed, and their data is not checked by a policy.
-    /// - Parameters:
-    ///   - clientSubnet: The client network, which is cut as in ``resolve(_:)``; nil sends none.
-    ///   - timeLimit: The time limit for the answer.
-    /// - Returns: The response; its code is `NOERROR` or `NXDOMAIN`.
-    /// - Throws: ``HTTPDNSProviderError``; `CancellationError` when the task is canceled.
-    package func records(
-        ofType type: DNSRecordType,
-        at host: HTTPDNSName,
-        clientSubnet: HTTPDNSAddressBlock?,
-        timeLimit: Duration
-    ) async throws -> DNSResponse {
-        try await questions.records(ofType: type, at: host, clientSubnet: clientSubnet, timeLimit: timeLimit)
-    }
-
     private var questions: MessageQuestions {
         MessageQuestions(isSecret: service.hasSecretURL, time: time) { [self] question, subnet, limit, deadline in
             try await plain.reply(of: subnet != nil) { [self] usesEDNS in
@@ -115,6 +100,16 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     public func shutdown() async {
         ProviderUsers.shared.note(isShutDown: true, self)
         await channel.shutdown()
+    }
+}
+
+extension HTTPDNSDoHProvider: RecordProvider {
+    package func records(
+        for question: DNSQuestion,
+        clientSubnet: HTTPDNSAddressBlock?,
+        timeLimit: Duration
+    ) async throws -> RecordReply {
+        try await questions.records(for: question, clientSubnet: clientSubnet, timeLimit: timeLimit)
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-internal import HTTPDNSMessages
-internal import HTTPDNSPrimitives
+package import HTTPDNSMessages
+package import HTTPDNSPrimitives
 
 /// The questions of a provider whose service answers with DNS messages, whatever carries them.
 struct MessageQuestions: Sendable {
@@ -46,17 +46,49 @@ struct MessageQuestions: Sendable {
         return answer
     }
 
-    /// Asks for the records of one type.
+    /// Asks for records that are shown.
     func records(
-        ofType type: DNSRecordType,
-        at host: HTTPDNSName,
+        for question: DNSQuestion,
         clientSubnet: HTTPDNSAddressBlock?,
         timeLimit: Duration
-    ) async throws -> DNSResponse {
-        let question = DNSQuestion(host, type: type)
+    ) async throws -> RecordReply {
         let subnet = clientSubnet.map(DNSClientSubnet.init)
-        return try await reply(question, subnet, timeLimit, time.now() + timeLimit)
-            .messageRecords(for: question, clientSubnet: subnet, isSecret: isSecret)
+        let reply = try await reply(question, subnet, timeLimit, time.now() + timeLimit)
+        return RecordReply(
+            response: try reply.presented(for: question, isSecret: isSecret),
+            server: reply.endpoint,
+            transport: reply.transport
+        )
+    }
+}
+
+/// A provider whose servers answer with DNS messages, which can be asked for records of any type.
+package protocol RecordProvider: HTTPDNSProvider {
+    /// Asks for records that are shown. Aliases are not followed, no policy is applied, and the answer may have any response code.
+    /// - Parameters:
+    ///   - clientSubnet: The client network, which is cut as for addresses; nil sends none.
+    ///   - timeLimit: The time limit for the answer.
+    /// - Throws: ``HTTPDNSProviderError`` without an answer; `CancellationError` when the task is canceled.
+    func records(
+        for question: DNSQuestion,
+        clientSubnet: HTTPDNSAddressBlock?,
+        timeLimit: Duration
+    ) async throws -> RecordReply
+}
+
+/// Records for display, and their sender.
+package struct RecordReply: Sendable {
+    package let response: PresentedResponse
+    package let server: HTTPDNSEndpoint
+    /// The protocol below DNS; `nil` for HTTP.
+    package let transport: HTTPDNSDNSProvider.Transport?
+
+    package init(
+        response: PresentedResponse,
+        server: HTTPDNSEndpoint,
+        transport: HTTPDNSDNSProvider.Transport?
+    ) {
+        (self.response, self.server, self.transport) = (response, server, transport)
     }
 }
 

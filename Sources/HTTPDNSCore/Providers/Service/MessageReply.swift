@@ -7,8 +7,9 @@ internal import HTTPTypes
 
 extension UpstreamReply {
     /// Creates the response of a name server, as over HTTPS.
-    init(message: [UInt8], from server: HTTPDNSEndpoint) {
+    init(message: [UInt8], from server: HTTPDNSEndpoint, over transport: HTTPDNSDNSProvider.Transport) {
         self.init(status: 200, headerFields: [.contentType: DoHService.mediaType], body: message, endpoint: server)
+        self.transport = transport
     }
 
     /// The response code in the header of the message; `nil` for another body.
@@ -57,22 +58,16 @@ extension UpstreamReply {
         }
     }
 
-    /// Parses the response to a query for records, whose aliases are not followed.
+    /// Parses the response to a query for records that are shown, with any response code.
     /// - Parameter isSecret: As for ``messageAnswer(to:clientSubnet:isSecret:)``.
-    /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it, or the service failed or refused.
-    func messageRecords(
+    /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it.
+    func presented(
         for question: DNSQuestion,
-        clientSubnet: DNSClientSubnet?,
         isSecret: Bool
-    ) throws(HTTPDNSProviderError) -> DNSResponse {
-        let response = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
-            response throws(DNSMessageError) in response
+    ) throws(HTTPDNSProviderError) -> PresentedResponse {
+        try read(isSecret: isSecret) { () throws(DNSMessageError) in
+            try PresentedResponse(parsing: body, to: question)
         }
-        guard response.isDefinite else {
-            let comment = isSecret ? nil : response.extendedErrors.text
-            throw failure(response.responseCode, question: question, comment: comment)
-        }
-        return response
     }
 
     private func read<Outcome>(
@@ -81,10 +76,19 @@ extension UpstreamReply {
         isSecret: Bool,
         as outcome: (DNSResponse) throws(DNSMessageError) -> Outcome
     ) throws(HTTPDNSProviderError) -> Outcome {
+        try read(isSecret: isSecret) { () throws(DNSMessageError) in
+            try outcome(DNSResponse(parsing: body, to: question, clientSubnet: clientSubnet))
+        }
+    }
+
+    private func read<Outcome>(
+        isSecret: Bool,
+        as outcome: () throws(DNSMessageError) -> Outcome
+    ) throws(HTTPDNSProviderError) -> Outcome {
         try checkStatus(DoHService.words)
         try checkContentType()
         do throws(DNSMessageError) {
-            return try outcome(DNSResponse(parsing: body, to: question, clientSubnet: clientSubnet))
+            return try outcome()
         } catch {
             let reason = isSecret ? "DNS message refused (\(error.code.rawValue))" : error.description
             throw badResponse(UntrustedText.excerpt(reason, limit: 300))

@@ -44,6 +44,8 @@ package struct UpstreamReply: Sendable {
     package var body: [UInt8]
     /// The endpoint that sent the response.
     package var endpoint: HTTPDNSEndpoint
+    /// The protocol below DNS; `nil` for HTTP.
+    package var transport: HTTPDNSDNSProvider.Transport?
 
     package init(status: Int, headerFields: HTTPFields, body: [UInt8], endpoint: HTTPDNSEndpoint) {
         self.status = status
