@@ -40,7 +40,7 @@ struct InvocationTests {
         127.0.0.1      127.0.0.1   literal          no expiry
         localhost:81   127.0.0.1   literal          no expiry
         $ resolve --json one.test:8443 --map one.test:8443=127.0.0.2:9443 --map one.test=127.0.0.3
-        {"addresses":["127.0.0.2:9443"],"ageSeconds":0,"cached":false,"canonicalName":null,\
+        {"addresses":["127.0.0.2:9443"],"ageSeconds":0,"cached":false,"canonicalName":null,"extendedErrors":[],\
         "failedProviders":[],"generation":1,"host":"one.test","location":"--map","port":8443,"provider":null,\
         "seconds":N,"source":"mapping","stale":false,"timeToLiveSeconds":null}
         $ one.test 127.0.0.1 --map one.test=127.0.0.2,::1 A +short

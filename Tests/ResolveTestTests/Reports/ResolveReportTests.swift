@@ -43,7 +43,7 @@ struct ResolveReportTests {
         #expect(
             lines[1] == """
                 {"addresses":["203.0.113.30"],"ageSeconds":0,"cached":false,"canonicalName":null,\
-                "failedProviders":[{"failure":"503","provider":"ali","seconds":0.012}],"generation":1,\
+                "extendedErrors":[],"failedProviders":[{"failure":"503","provider":"ali","seconds":0.012}],"generation":1,\
                 "host":"pay.shop.example","location":null,"port":443,"provider":"backup","seconds":0.0081,\
                 "source":"provider","stale":false,"timeToLiveSeconds":40.98}
                 """
