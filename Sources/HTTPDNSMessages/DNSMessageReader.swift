@@ -214,6 +214,11 @@ package struct DNSMessageError: Error, Hashable, Sendable, CustomStringConvertib
         case badService
         /// The client subnet option differs from the query's, or violates the form of RFC 7871 section 6.
         case wrongClientSubnet
+
+        /// Whether the owner of the name alone can cause it, with records of its zone.
+        package var isAboutName: Bool {
+            [.ambiguousAlias, .aliasLoop, .aliasChainTooLong, .contradiction].contains(self)
+        }
     }
 
     package var code: Code

@@ -44,6 +44,8 @@ struct DNSRecordParser {
     private(set) var clientSubnetScope: Int?
     /// See ``DNSResponse/extendedErrors``.
     private(set) var extendedErrors: [HTTPDNSExtendedError] = []
+    /// Whether the authority section has the name servers of a zone.
+    private(set) var hasNameServers = false
     private var hasOptions = false
 
     init(reader: DNSMessageReader, wanted: DNSRecordType, clientSubnet: DNSClientSubnet?) {
@@ -77,6 +79,7 @@ struct DNSRecordParser {
             return nil
         }
         guard frame.recordClass == DNSWireFormat.internetClass else { return nil }
+        if section == .authority, frame.type == .ns { hasNameServers = true }
         guard let content = try Self.readContent(of: frame.type, from: &frame.data, wanted: wanted) else { return nil }
         return DNSRecord(owner: frame.owner, timeToLive: frame.timeToLive, content: content)
     }

@@ -31,6 +31,9 @@ package struct DNSResponse: Hashable, Sendable {
     /// The reasons that the server gives for its answer or failure, at most ``maximumExtendedErrors`` (RFC 8914).
     package let extendedErrors: [HTTPDNSExtendedError]
 
+    /// Whether the server knows no answer, and names others that may (RFC 2308 section 2.1): it is no resolver for the name.
+    package let isReferral: Bool
+
     /// The maximum number of extended errors that are kept.
     static let maximumExtendedErrors = 4
 
@@ -47,6 +50,7 @@ package struct DNSResponse: Hashable, Sendable {
         self.authorities = authorities
         clientSubnetScope = nil
         extendedErrors = []
+        isReferral = false
     }
 
     /// Reads `message` as the response to `question`.
@@ -68,6 +72,8 @@ package struct DNSResponse: Hashable, Sendable {
         clientSubnetScope = parser.clientSubnetScope
         extendedErrors = parser.extendedErrors
         responseCode = DNSResponseCode(number: parser.extendedResponseCode << 4 | header.responseCode)
+        isReferral =
+            responseCode == .noError && header.answerCount == 0 && authorities.isEmpty && parser.hasNameServers
     }
 
     /// Reads and checks what stands before the records.

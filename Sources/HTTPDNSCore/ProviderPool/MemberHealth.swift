@@ -144,7 +144,7 @@ struct MemberHealth: Sendable {
 
     /// Records the failure of a query.
     /// - Parameters:
-    ///   - isPartial: Whether the provider answered another part of the query.
+    ///   - isPartial: Whether the provider answered another part of the query, now or before.
     ///   - limit: The time limit of the query.
     ///   - jitter: A random number in 0..<``jitterSteps``.
     mutating func failed(

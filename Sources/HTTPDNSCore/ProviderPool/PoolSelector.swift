@@ -229,7 +229,7 @@ struct PoolSelector: Sendable {
                 id,
                 error,
                 about: query.question.host,
-                isPartial: PoolQuery.isPartial(result),
+                isPartial: query.question.completesAnswer || PoolQuery.isPartial(result),
                 sentAt: sentAt,
                 limit: query.limit(attemptLimit),
                 jitter: jitter,

@@ -72,6 +72,8 @@ public struct HTTPDNSProviderQuery: Hashable, Sendable {
     public var wantsHTTPSRecords = false
     /// The zones in which the name is looked up, by a ``HTTPDNSDNSProvider``; nil for the name as it is.
     package var search: HTTPDNSSearchList?
+    /// Whether the query is for what an earlier answer about the name lacks: its failure is about the name first.
+    package var completesAnswer = false
 
     /// Creates a query.
     public init(host: HTTPDNSName, families: HTTPDNSAddress.Families, timeLimit: Duration) {

@@ -199,6 +199,7 @@ extension UpstreamLookup {
         query.clientSubnet = key.clientSubnet ?? route.clientSubnet
         query.wantsHTTPSRecords = route.usesHTTPSRecords && !completesAnswer
         query.search = route.search
+        query.completesAnswer = completesAnswer
         var attempt = ProviderPool.PoolAttempt(
             providers: names,
             order: route.order,

@@ -409,7 +409,7 @@ struct ReachAgentTests {
                     number += 1
                     return number == count
                 }
-                if isLast { FileManager.default.createFile(atPath: path + "/go", contents: nil) }
+                if isLast { _ = FileManager.default.createFile(atPath: path + "/go", contents: nil) }
                 // A thread that sleeps is replaced by another one (libdispatch). The test may fail, and does not hang.
                 let end = ContinuousClock.now + .seconds(10)
                 while access(path + "/done", F_OK) != 0, ContinuousClock.now < end {}

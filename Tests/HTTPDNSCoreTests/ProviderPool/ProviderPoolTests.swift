@@ -194,6 +194,27 @@ struct ProviderPoolTests {
         #expect(fixture.pool.health[0].successes == 1)
     }
 
+    @Test("A failure to complete an answer is about the name, until many names fail", arguments: [true, false])
+    func completes(_ completesAnswer: Bool) async throws {
+        let fixture = PoolFixture()
+        try fixture.say(.failure(HTTPDNSProviderError(code: .badResponse, message: "no answer")), at: 0)
+        try fixture.say(.known, at: 1)
+        var poolAttempt = try fixture.poolAttempt()
+        poolAttempt.query.completesAnswer = completesAnswer
+        _ = await fixture.pool.ask(poolAttempt)
+        #expect((fixture.pool.health[0].state == .healthy) == completesAnswer)
+        for host in ["two.test", "three.test"] {
+            try fixture.say(
+                .failure(HTTPDNSProviderError(code: .badResponse, message: "no answer")),
+                about: host,
+                at: 0
+            )
+            poolAttempt.query.host = try HTTPDNSName(host)
+            _ = await fixture.pool.ask(poolAttempt)
+        }
+        #expect(fixture.pool.health[0].state != .healthy)
+    }
+
     /// In real time. Nothing is left behind.
     @Test("Under load, failures and cancellations every lookup returns")
     func storm() async throws {

@@ -439,4 +439,49 @@ struct DNSProviderTests {
         let error = try await searched("db", lost).answer.v4?.error
         #expect(error?.code == .notConfigured)
     }
+
+    /// Returns a record for the answer or authority section, whose owner is the question's name unless said.
+    private static func record(_ query: ScriptedNameServer.Query, type: UInt16, _ data: [UInt8]) -> [UInt8] {
+        DNSMessageBuilder.record(query.name, type: type, data: data)
+    }
+
+    /// Returns a message with records, and name servers in its authority section.
+    private static func message(
+        _ query: ScriptedNameServer.Query,
+        _ records: [[UInt8]],
+        nameServers: Int = 0
+    ) -> [UInt8] {
+        var builder = DNSMessageBuilder()
+        (builder.id, builder.flags) = (query.id, 0x8180)
+        builder.questions = [DNSMessageBuilder.question(query.name, type: query.type)]
+        for record in records { builder.append(record) }
+        for _ in 0..<nameServers {
+            let data = DNSMessageBuilder.name("ns.test")
+            builder.append(
+                DNSMessageBuilder.record(DNSMessageBuilder.name("test"), type: 2, data: data),
+                to: .authority
+            )
+        }
+        return builder.octets
+    }
+
+    @Test("A referral leads to the next server, and alone is the failure of a server")
+    func referral() async throws {
+        let lame = try ScriptedNameServer { [Self.message($0, [], nameServers: 2)] }
+        let good = try ScriptedNameServer { [$0.answer()] }
+        #expect(try await v4([lame.endpoint, good.endpoint]) == Self.address)
+        let error = try await #require(throws: HTTPDNSProviderError.self) { _ = try await v4([lame.endpoint]) }
+        #expect(error.code == .serverFailure && error.message.contains("(a referral)"), "\(error)")
+    }
+
+    @Test("Records that contradict one another are a failure about the name", arguments: [0, 1])
+    func contradiction(_ kind: Int) async throws {
+        let server = try ScriptedNameServer { query in
+            let loop = Self.record(query, type: 5, query.name)
+            let other = Self.record(query, type: 5, DNSMessageBuilder.name("other.test"))
+            return [Self.message(query, [[loop], [other, Self.record(query, type: 1, [192, 0, 2, 1])]][kind])]
+        }
+        let error = try await #require(throws: HTTPDNSProviderError.self) { _ = try await v4([server.endpoint]) }
+        #expect(error.code == .serverFailure, "\(error)")
+    }
 }

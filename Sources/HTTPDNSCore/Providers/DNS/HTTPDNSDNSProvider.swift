@@ -113,9 +113,9 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
                     return try await answer(to: query, at: server, over: transport, deadline)
                 }
             } verdict: { reply in
-                guard !takesFailures, let code = reply.messageCode, code != .noError, code != .nameError else {
-                    return .answer
-                }
+                guard !takesFailures, let code = reply.messageCode, code != .nameError,
+                    code != .noError || reply.isReferral(about: question)
+                else { return .answer }
                 return .nextAddress(reply.messageFailure(code, to: question))
             }
         }
@@ -152,11 +152,12 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         case .truncated, .unrelated:
             do {
                 return try await streamed(query, at: server, deadline)
-            } catch var failure as TransferFailure where failure.code == .connectFailed {
+            } catch let failure as TransferFailure where failure.code == .connectFailed {
                 // It answers other questions over UDP.
-                failure.code = .transport
-                failure.message = "its answer over UDP is not whole or not certain, and over TCP: \(failure.message)"
-                throw failure
+                throw HTTPDNSProviderError(
+                    code: .serverFailure,
+                    message: "\(server): its answer over UDP is not whole or not certain, and over TCP: \(failure.message)"
+                )
             }
         case .otherCase:
             do {

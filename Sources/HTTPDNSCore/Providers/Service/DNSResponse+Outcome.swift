@@ -46,8 +46,8 @@ extension DNSResponse {
         )
     }
 
-    /// Whether the server had a definite result: NOERROR or NXDOMAIN.
-    var isDefinite: Bool { responseCode == .noError || responseCode == .nameError }
+    /// Whether the server had a definite result: NOERROR or NXDOMAIN, and no referral to others.
+    var isDefinite: Bool { (responseCode == .noError && !isReferral) || responseCode == .nameError }
 
     /// Returns the addresses of `records`, each once, at most ``maximumAddresses``.
     private static func addresses(in records: [DNSRecord]) -> [HTTPDNSAddress] {

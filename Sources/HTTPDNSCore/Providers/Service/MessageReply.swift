@@ -15,6 +15,12 @@ extension UpstreamReply {
     /// The response code in the header of the message; `nil` for another body.
     var messageCode: DNSResponseCode? { status == 200 ? DNSResponseCode(inHeaderOf: body) : nil }
 
+    /// Returns whether the message names other servers in place of an answer. Only few need to be read whole for that.
+    func isReferral(about question: DNSQuestion) -> Bool {
+        guard body.count > 12, body[6] == 0, body[7] == 0, body[9] != 0 else { return false }
+        return (try? DNSResponse(parsing: body, to: question))?.isReferral ?? false
+    }
+
     /// Parses the response to a query for addresses.
     /// - Parameter isSecret: Whether the request's URL may contain a secret. Then no text of the response is quoted, which
     ///   may repeat the request.
@@ -91,7 +97,10 @@ extension UpstreamReply {
             return try outcome()
         } catch {
             let reason = isSecret ? "DNS message refused (\(error.code.rawValue))" : error.description
-            throw badResponse(UntrustedText.excerpt(reason, limit: 300))
+            var failure = badResponse(UntrustedText.excerpt(reason, limit: 300))
+            // Whoever owns the name may have written its records so: that says nothing about the service.
+            if error.code.isAboutName { failure.code = .serverFailure }
+            throw failure
         }
     }
 

@@ -88,7 +88,8 @@ package final class UpstreamAddresses: Sendable {
     ///   - endpoints: The addresses to try; `nil` means those of a query.
     ///   - limit: The query's time limit, for messages.
     ///   - deadline: The end of that limit.
-    ///   - exchange: Sends the request to an address, and returns the response until a deadline.
+    ///   - exchange: Sends the request to an address, and returns the response until a deadline. An ``HTTPDNSProviderError`` is about
+    ///     the query, and not the address.
     ///   - verdict: Returns the meaning of a response.
     /// - Throws: ``HTTPDNSProviderError`` that names every address tried; `CancellationError` when the task is canceled.
     func reply(
@@ -108,6 +109,9 @@ package final class UpstreamAddresses: Sendable {
             } catch let failure as TransferFailure {
                 if Self.isAboutAddress(failure) { failed(attempt.endpoint) }
                 attempts.failed(attempt, with: failure)
+                continue
+            } catch let error as HTTPDNSProviderError {
+                attempts.failed(attempt, with: error)
                 continue
             }
             switch verdict(reply) {

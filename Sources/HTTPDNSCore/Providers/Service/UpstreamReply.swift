@@ -121,6 +121,13 @@ extension UpstreamReply {
     func failure(_ code: DNSResponseCode, question: DNSQuestion, comment: String? = nil) -> HTTPDNSProviderError {
         let name = UntrustedText.excerpt("\(question)", limit: 200)
         let said = comment.map { " (\(UntrustedText.excerpt($0, limit: 200)))" } ?? ""
+        guard code != .noError else {
+            return HTTPDNSProviderError(
+                code: .serverFailure,
+                message: "\(endpoint) has no answer for \(name), and names other servers (a referral): it does not resolve "
+                    + "names for clients"
+            )
+        }
         return code == .refused
             ? HTTPDNSProviderError(
                 code: .refused,
