@@ -12,6 +12,8 @@ package struct DNSRecord: Hashable, Sendable {
         case alias(DNSName)
         /// SOA: the time for which a negative answer may be cached, in seconds (RFC 2308 section 4).
         case startOfAuthority(minimum: UInt32)
+        /// SRV.
+        case server(ServerRecord)
         /// SVCB or HTTPS.
         case service(ServiceRecord)
         /// A malformed SVCB or HTTPS record, which invalidates all such records of its owner (RFC 9460 section 2.2).

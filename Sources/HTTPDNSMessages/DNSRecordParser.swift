@@ -60,7 +60,7 @@ struct DNSRecordParser {
         for _ in 0..<count {
             guard let record = try readRecord(in: section) else { continue }
             switch (section, record.content) {
-            case (.answer, .address), (.answer, .alias), (.answer, .service), (.answer, .malformedService),
+            case (.answer, .address), (.answer, .alias), (.answer, .service), (.answer, .malformedService), (.answer, .server),
                 (.authority, .startOfAuthority):
                 records.append(record)
             default: continue
@@ -109,6 +109,8 @@ struct DNSRecordParser {
             // Serial, refresh, retry and expire are for secondary servers (RFC 1035 section 3.3.13).
             _ = try data.readOctets(16)
             content = .startOfAuthority(minimum: try data.readUInt32())
+        case .srv where wanted == .srv:
+            content = .server(try ServerRecord(parsing: &data))
         case wanted where wanted.bindsServices:
             return readService(from: &data)
         default:

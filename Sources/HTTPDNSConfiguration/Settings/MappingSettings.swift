@@ -13,6 +13,9 @@ private struct MappingSettings {
         .init("addresses", \.action, SettingForm<[HTTPDNSMapping.Target]>.targets.map { .addresses($0) })
             .means("The addresses to connect to, or addresses with their weights."),
         .init("via", \.action, .via).means("The name whose addresses are used."),
+        .init("srv", \.action, .service).means(
+            "The service, `_name._tcp.zone`, whose SRV records have addresses and ports."
+        ),
         .init("ttl", \.timeToLive, .duration(.seconds(1)...(.seconds(7 * 24 * 3600))))
             .means("The time for which a resolution by this rule is used."),
         .init("last_resort", \.action, SettingForm<[HTTPDNSMapping.Target]>.targets.map { .lastResort($0) })
@@ -48,19 +51,19 @@ private struct MappingSettings {
         guard var fields = reader.fields(of: node, table, path: path) else { return nil }
         var rule = MappingSettings()
         reader.read(settings.filter { $0.key == "ttl" }, &fields, path: path, into: &rule)
-        var actions = ["last_resort", "addresses", "via"].filter { fields[$0] != nil }
+        var actions = ["last_resort", "addresses", "via", "srv"].filter { fields[$0] != nil }
         switch actions {
         case []:
             // If every key already has an error, a missing one needs no further error.
             guard !fields.values.isEmpty || entries.isEmpty else { break }
             reader.mistakes.add(
-                "\(path) says none of \"addresses\", \"via\" and \"last_resort\"; allowed: one of them",
+                "\(path) says none of \"addresses\", \"via\", \"srv\" and \"last_resort\"; allowed: one of them",
                 at: entry.key.position
             )
-        case ["addresses", "via"]:
+        case _ where actions[0] != "last_resort" && actions.count > 1:
             reader.mistakes.add(
-                "\(path) has both \"addresses\" and \"via\"; allowed: one of them",
-                at: fields["via"]?.position
+                "\(path) has both \"\(actions[0])\" and \"\(actions[1])\"; allowed: one of them",
+                at: fields[actions[1]]?.position
             )
             actions = []
         case _ where actions[0] == "last_resort":
@@ -211,6 +214,21 @@ private struct ViaSettings {
 }
 
 extension SettingForm<HTTPDNSMapping.Action> {
+    fileprivate static let service = SettingForm(
+        "the name of a service, such as _grpc._tcp.orders.example",
+        values: "a name such as `_grpc._tcp.orders.example`"
+    ) { (text, _) throws(ValueMistake) in
+        let name = try HostKeyText.parseName(text)
+        guard name.isService else {
+            throw ValueMistake(
+                "\(quoted(text)) is not the name of a service",
+                hint: text.hasPrefix("_")
+                    ? "write both labels, as in _grpc._tcp.orders.example" : "write _grpc._tcp.\(name)"
+            )
+        }
+        return .via(name, usesTargetIdentity: false)
+    }
+
     fileprivate static let via = SettingForm(facts: ViaSettings.form.facts) { reader, node, path, old in
         if node.isMapping { return ViaSettings.form.read(&reader, node, path, old) }
         return reader.value(of: node, path: path, "a name, or { host: NAME, keep: [host] }") {

@@ -106,11 +106,20 @@ struct ServiceRoute: Hashable, Sendable {
     var applicationProtocols: [String] = []
     /// The versions to offer at endpoints where the records do not offer all (RFC 9460 section 7.1).
     var offers: [HTTPDNSEndpoint: OfferedVersions] = [:]
+    /// Whether it is of SRV records, which apply to every port (RFC 2782), and name no protocols.
+    var isOfServers = false
     /// The reason that no connection is possible, when the owner of the name declares it.
     var unavailable: String?
 
+    /// Returns whether it is used for requests to a port of the URL.
+    func applies(to port: UInt16) -> Bool { isOfServers || port == Self.port }
+
     /// The result for a name whose owner declares that the service is not available.
     static func unavailable(_ name: HTTPDNSName) -> ServiceRoute {
+        guard !name.isService else {
+            let reason = "\(name) has an SRV record with the target \".\": the service is not available (RFC 2782)"
+            return ServiceRoute(endpoints: [], isOfServers: true, unavailable: reason)
+        }
         let reason =
             "\(name) has an HTTPS record in alias mode with the target \".\": its owner says that the service is not available "
             + "(RFC 9460 section 2.5.1); to connect nevertheless, turn HTTPS records off on the route"

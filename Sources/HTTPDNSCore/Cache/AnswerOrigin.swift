@@ -244,7 +244,8 @@ extension KnownAnswer {
                 && old.route?.wantsSecondOpinion == new.route?.wantsSecondOpinion
             return isSame ? answer : nil
         }
-        if before != after || new.route?.usesHTTPSRecords != true { answer.details.httpsRecords = nil }
+        let wantsRecords = new.route?.usesHTTPSRecords == true || details.httpsRecords?.isOfServers == true
+        if before != after || !wantsRecords { answer.details.httpsRecords = nil }
         let left = known.filter { after.contains($0.family) }
         answer.content = .addresses(left)
         let candidates = left + (answer.details.httpsRecords?.endpoints.map(\.address) ?? [])

@@ -229,7 +229,7 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// Returns the endpoints for a query on a port, in the order to try.
     func endpoints(port: UInt16) -> [HTTPDNSEndpoint] {
-        if port == ServiceRoute.port, let httpsRecords { return httpsRecords.endpoints }
+        if let httpsRecords, httpsRecords.applies(to: port) { return httpsRecords.endpoints }
         return (0..<addressCount).map { HTTPDNSEndpoint(address: address(at: $0), port: port) }
     }
 

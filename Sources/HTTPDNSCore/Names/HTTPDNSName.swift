@@ -152,6 +152,13 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// Whether every name below this one is internal.
     var coversOnlyInternalNames: Bool { HTTPDNSName.internalZones.contains { self == $0 || isBelow($0) } }
 
+    /// Whether the name is that of a service, `_service._protocol.name` (RFC 2782): SRV records have its servers.
+    package var isService: Bool {
+        let text = description
+        guard text.utf8.first == UInt8(ascii: "_"), let dot = text.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
+        return text[dot...].hasPrefix("._")
+    }
+
     /// Returns whether the name lies below `suffix`; a name is not below itself.
     public func isBelow(_ suffix: HTTPDNSName) -> Bool {
         // Compares the bytes directly: every query is checked here several times, and most names differ in the last byte.

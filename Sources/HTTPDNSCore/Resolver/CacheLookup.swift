@@ -173,7 +173,7 @@ extension CacheLookup {
         _ origin: AnswerOrigin
     ) throws(HTTPDNSResolver.Error) {
         let routes = settings.resolving.routes
-        if query.port == ServiceRoute.port, let httpsRecords = answer.httpsRecords {
+        if let httpsRecords = answer.httpsRecords, httpsRecords.applies(to: query.port) {
             if let reason = httpsRecords.unavailable {
                 let host = query.host.description
                 throw HTTPDNSResolver.Error(code: .noAddresses, host: host, message: reason)

@@ -28,7 +28,8 @@ struct HTTPSRecordSelection: Sendable {
     /// Unlike a CNAME, each costs a query.
     static let maximumAliases = 8
     /// The maximum number of target names of records in service mode that are queried; further records are left out. Each
-    /// name costs a query for each family.
+    /// name costs a query for each family. The servers of a service are often many.
+    private var maximumTargets: Int { host.isService ? 16 : Self.maximumTargets }
     static let maximumTargets = 4
     private let host: HTTPDNSName
     private let families: HTTPDNSAddress.Families
@@ -140,7 +141,7 @@ struct HTTPSRecordSelection: Sendable {
             let target = binding.target ?? service
             let unknown = unknownFamilies(of: target)
             if !unknown.isEmpty, !awaited.contains(target) {
-                guard awaited.count < Self.maximumTargets else { continue }
+                guard awaited.count < maximumTargets else { continue }
                 awaited.insert(target)
                 questions.append(.ask(target, families: unknown, httpsRecords: false))
             }
@@ -179,8 +180,9 @@ struct HTTPSRecordSelection: Sendable {
         append(host, to: &list)
         let route = ServiceRoute(
             endpoints: list.endpoints,
-            applicationProtocols: bindings.first?.applicationProtocols ?? [],
-            offers: list.offers.filter { $0.value != .all }
+            applicationProtocols: host.isService ? [] : bindings.first?.applicationProtocols ?? [],
+            offers: list.offers.filter { $0.value != .all },
+            isOfServers: host.isService
         )
         let life = (recordLives + list.lives).min() ?? .zero
         return end(.route(route, timeToLive: life, missing: serviceFailure ?? list.failure))

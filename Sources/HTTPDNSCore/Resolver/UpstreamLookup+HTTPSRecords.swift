@@ -25,6 +25,8 @@ extension UpstreamLookup {
                 case .ask(let host, let families, let httpsRecords):
                     var question = poolAttempt
                     question.query.host = host
+                    // Records have whole names.
+                    question.query.search = nil
                     question.query.families = families
                     question.query.wantsHTTPSRecords = httpsRecords
                     question.hadAddresses = false
@@ -120,8 +122,13 @@ extension UpstreamLookup {
     ) -> Result<KnownAnswer, LookupFailure> {
         var answer = plain
         answer.details.httpsRecords = route
-        guard route.unavailable == nil else {
-            if case .nothing = plain.content { return .success(plain) }
+        if let reason = route.unavailable {
+            if case .nothing(var error) = plain.content {
+                if route.isOfServers { error.message = reason }
+                answer = plain
+                answer.content = .nothing(error)
+                return .success(answer)
+            }
             answer.life = min(answer.life, Lifetimes.negative(timeToLive, self.route))
             answer.refreshAt = answer.expiresAt
             return .success(answer)

@@ -47,11 +47,13 @@ struct GRPCTests {
         return GRPCServer(transport: transport, services: [Place(address: address)])
     }
 
-    /// Runs `body` with a channel to a target by a client's resolver, and with servers of one port at some addresses.
+    /// Runs `body` with a channel to a target by a client's resolver, and with servers of one port at some addresses, which
+    /// the SRV record of a service may name.
     private func withChannel(
         to host: String,
         _ settings: HTTPDNSClient.Configuration,
         addresses: [String],
+        service: (name: String, target: String)? = nil,
         _ rig: ServerRig,
         _ body: (GRPCClient<HTTP2ClientTransport.Posix>, HTTPDNSClient) async throws -> Void
     ) async throws {
@@ -64,8 +66,11 @@ struct GRPCTests {
                 let servers = [first] + addresses.dropFirst().map { server($0, port: port, rig) }
                 for server in servers.dropFirst() { tasks.addTask { try? await server.serve() } }
                 for server in servers { _ = try await server.listeningAddress }
+                if let service {
+                    try await rig.setRecords(service.name, type: "SRV", ["0 0 \(port) \(service.target)."])
+                }
                 let transport = try HTTP2ClientTransport.Posix(
-                    target: .dns(host: host, port: port),
+                    target: .dns(host: host, port: service == nil ? port : 1),
                     transportSecurity: .tls {
                         $0.trustRoots = .certificates([.file(path: rig.certificateAuthorityFile, format: .pem)])
                     },
@@ -122,6 +127,22 @@ struct GRPCTests {
             // A call that begins while its connection is given up is refused without having reached a server (UNAVAILABLE).
             while try await placeOrUnavailable(channel) != "127.0.0.3", clock.now - start < .seconds(10) {}
             #expect(clock.now - start < .seconds(10))
+        }
+    }
+
+    @Test("A name that is mapped to a service is reached at the port of its SRV record")
+    func service() async throws {
+        let rig = try await ServerRig.shared()
+        let service = "_grpc._tcp.orders.wild.test"
+        let settings = try rig.settings(besides: ["two.test": .via(service)])
+        try await withChannel(
+            to: "two.test",
+            settings,
+            addresses: ["127.0.0.4"],
+            service: (service, "three.test"),
+            rig
+        ) { channel, _ async throws in
+            #expect(try await place(channel) == "127.0.0.4")
         }
     }
 

@@ -44,6 +44,42 @@ struct NameServerTests {
         }
     }
 
+    @Test("A mapping to a service follows the targets and ports of its SRV records")
+    func services() async throws {
+        let rig = try await ServerRig.shared()
+        let (name, service) = ("dns-orders.wild.test", "_http._tcp.dns-orders.wild.test")
+        func record(_ priority: Int, _ target: String) -> String { "\(priority) 0 \(rig.tlsPort) \(target)." }
+        try await rig.setRecords(
+            service,
+            timeToLive: 1,
+            type: "SRV",
+            [record(20, "three.test"), record(10, "two.test")]
+        )
+        var settings = try settings(rig)
+        settings.resolver.mappings[try HTTPDNSMapping.Key(name)] = .via(service)
+        try await withClient(settings) { client in
+            let response = try await client.get("https://\(name)/echo")
+            #expect(response.destination.hasPrefix("127.0.0.3:\(rig.tlsPort) "), "\(response.destination)")
+            #expect(try await Echo(response).sni == name)
+            try await rig.setRecords(service, timeToLive: 1, type: "SRV", [record(0, "three.test")])
+            while try await Echo(client.get("https://\(name)/echo")).address != "127.0.0.4" {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            try await rig.setRecords(service, timeToLive: 1, type: "SRV", ["0 0 0 ."])
+            let start = ContinuousClock.now
+            var error: HTTPDNSClientError?
+            while error == nil, ContinuousClock.now - start < .seconds(20) {
+                do {
+                    _ = try await client.get("https://\(name)/echo")
+                } catch let failure as HTTPDNSClientError {
+                    error = failure
+                }
+            }
+            let text = error.map { "\($0)" } ?? "-"
+            #expect(error?.phase == .resolve && text.contains("not available (RFC 2782)"), "\(text)")
+        }
+    }
+
     @Test("A name that does not exist fails without a connection")
     func unknown() async throws {
         let rig = try await ServerRig.shared()

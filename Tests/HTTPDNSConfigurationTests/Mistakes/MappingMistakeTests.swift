@@ -121,8 +121,10 @@ struct MappingMistakeTests {
             f.yaml:3:13: mappings["a.example"]: found nothing; allowed: an address, a list of addresses, or system
             f.yaml:4:14: mappings["b.example"]: found an empty list; allowed: an address, a list of addresses, or \
             system
-            f.yaml:5:3: mappings["c.example"] says none of "addresses", "via" and "last_resort"; allowed: one of them
-            f.yaml:6:3: mappings["d.example"] says none of "addresses", "via" and "last_resort"; allowed: one of them
+            f.yaml:5:3: mappings["c.example"] says none of "addresses", "via", "srv" and "last_resort"; allowed: one of \
+            them
+            f.yaml:6:3: mappings["d.example"] says none of "addresses", "via", "srv" and "last_resort"; allowed: one of \
+            them
             == An address twice
             mappings:
               a.example: [203.0.113.7, 203.0.113.8, 203.0.113.7]
@@ -155,13 +157,29 @@ struct MappingMistakeTests {
             mappings:
               a.example: { 203.0.113.7: 95, 203.0.113.8: 5 }
             =>
-            f.yaml:3:16: mappings["a.example"]: found an address as a key; allowed: addresses, via, ttl, last_resort (weights \
+            f.yaml:3:16: mappings["a.example"]: found an address as a key; allowed: addresses, via, srv, ttl, last_resort (weights \
             stand one level deeper: { addresses: { 203.0.113.7: 95, ... } })
             == Both addresses and via
             mappings:
               a.example: { addresses: [203.0.113.7], via: b.example }
             =>
             f.yaml:3:47: mappings["a.example"] has both "addresses" and "via"; allowed: one of them
+            == Not the name of a service, or beside another rule
+            mappings:
+              a.example: { srv: b.example }
+              b.example: { srv: _grpc._tcp.b.example, via: c.example }
+              c.example: { srv: _tcp.b.example }
+              d.example: { srv: _grpc._tcp.b.example, addresses: 203.0.113.7 }
+              e.example: { srv: [_grpc._tcp.b.example] }
+            =>
+            f.yaml:3:21: mappings["a.example"].srv: "b.example" is not the name of a service (write \
+            _grpc._tcp.b.example)
+            f.yaml:4:21: mappings["b.example"] has both "via" and "srv"; allowed: one of them
+            f.yaml:5:21: mappings["c.example"].srv: "_tcp.b.example" is not the name of a service (write both \
+            labels, as in _grpc._tcp.orders.example)
+            f.yaml:6:21: mappings["d.example"] has both "addresses" and "srv"; allowed: one of them
+            f.yaml:7:21: mappings["e.example"].srv: found a list; allowed: the name of a service, such as \
+            _grpc._tcp.orders.example
             == Times to live out of range
             mappings:
               a.example: { addresses: 203.0.113.7, ttl: 0s }

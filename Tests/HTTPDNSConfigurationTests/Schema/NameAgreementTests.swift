@@ -160,7 +160,7 @@ private let nameExceptions = """
         resolver.serve= resolver.agent=
     a group of keys: resolver.client= resolver.resolver= client.=resolver client.=options cache.ttl= cache.snapshot= \
         mapping.=content route.=action
-    a part of such a group: route.providers= route.fallback= mapping.addresses= mapping.via= mapping.last_resort=
+    a part of such a group: route.providers= route.fallback= mapping.addresses= mapping.via= mapping.srv= mapping.last_resort=
     of the client, as the policy of a request has none: retries.budget= client.=retryBudget
     inside cache.ttl: cache.min=minimumTimeToLive cache.max=maximumTimeToLive cache.system=systemTimeToLive
     inside the route's ttl: route.ttl= route.=minimumTimeToLive route.=maximumTimeToLive

@@ -484,4 +484,75 @@ struct DNSProviderTests {
         let error = try await #require(throws: HTTPDNSProviderError.self) { _ = try await v4([server.endpoint]) }
         #expect(error.code == .serverFailure, "\(error)")
     }
+
+    private static func server(_ priority: UInt8, _ weight: UInt8, _ port: UInt16, _ target: String) -> [UInt8] {
+        [0, priority, 0, weight, UInt8(port >> 8), UInt8(port & 255)]
+            + (target == "." ? [0] : DNSMessageBuilder.name(target))
+    }
+
+    private func service(_ records: [[UInt8]]) async throws -> (answer: HTTPDNSProviderAnswer, types: [UInt16]) {
+        let server = try ScriptedNameServer { query in
+            [Self.message(query, records.map { Self.record(query, type: 33, $0) })]
+        }
+        let provider = try provider([server.endpoint])
+        let answer = try await provider.resolve(query("_grpc._tcp.orders.test", .both))
+        await provider.shutdown()
+        return (answer, server.queries.map(\.type))
+    }
+
+    @Test("The name of a service is one query for SRV records, by priority, with their ports")
+    func servers() async throws {
+        let (answer, types) = try await service([
+            Self.server(20, 0, 8443, "c.test"), Self.server(10, 1, 8081, "b.test"), Self.server(10, 0, 8080, "a.test"),
+            Self.server(30, 0, 1, "."),
+        ])
+        #expect(types == [33])
+        #expect(answer.v4 == .noData(timeToLive: .seconds(60)) && answer.v6 == answer.v4)
+        guard case .bindings(let records, .seconds(60)) = answer.httpsRecords else {
+            Issue.record("\(String(describing: answer.httpsRecords))")
+            return
+        }
+        let found = records.map { "\($0.target?.description ?? ""):\($0.port ?? 0)" }
+        #expect(Set(found.prefix(2)) == ["a.test:8080", "b.test:8081"] && found[2...] == ["c.test:8443"])
+        #expect(records.map(\.priority) == [1, 2, 3])
+    }
+
+    @Test("The root as the only target says that there is no service; no record, that there are no servers")
+    func noServers() async throws {
+        #expect(
+            try await service([Self.server(0, 0, 0, ".")]).answer.httpsRecords
+                == .unavailable(timeToLive: .seconds(60))
+        )
+        #expect(try await service([]).answer.httpsRecords == HTTPDNSProviderAnswer.HTTPSRecords.none(timeToLive: nil))
+    }
+
+    @Test("Of servers with one priority each is first by the share of its weight")
+    func weights() async throws {
+        var first: [String: Int] = [:]
+        var generator = SeededGenerator()
+        let message = Self.message(
+            ScriptedNameServer.Query(message: Self.serviceQuestion, isStream: false, number: 0),
+            [(1, "a.test"), (3, "b.test"), (0, "c.test")].map { weight, target in
+                DNSMessageBuilder.record(
+                    DNSMessageBuilder.name("_a._tcp.test"),
+                    type: 33,
+                    data: Self.server(0, weight, 80, target)
+                )
+            }
+        )
+        let response = try DNSResponse(parsing: message, to: DNSQuestion(try HTTPDNSName("_a._tcp.test"), type: .srv))
+        let records = response.answers.compactMap { if case .server(let server) = $0.content { server } else { nil } }
+        for _ in 0..<10_000 {
+            let order = ServerRecord.order(records, using: &generator)
+            #expect(order.count == 3)
+            first[order[0].target.hostName?.description ?? "", default: 0] += 1
+        }
+        // Of the numbers 0 to 4 the first is c's, the next one a's, and three are b's (RFC 2782, "Weight").
+        #expect((1_800...2_200).contains(first["c.test"] ?? 0), "\(first)")
+        #expect((1_800...2_200).contains(first["a.test"] ?? 0), "\(first)")
+        #expect((5_800...6_200).contains(first["b.test"] ?? 0), "\(first)")
+    }
+
+    private static let serviceQuestion: [UInt8] =
+        [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0] + DNSMessageBuilder.name("_a._tcp.test") + [0, 33, 0, 1]
 }

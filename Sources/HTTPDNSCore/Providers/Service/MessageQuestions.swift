@@ -12,9 +12,30 @@ struct MessageQuestions: Sendable {
     /// Returns the response to a question until a deadline, the end of a time limit.
     let reply: @Sendable (DNSQuestion, DNSClientSubnet?, Duration, MonotonicTime) async throws -> UpstreamReply
 
+    /// Asks for the servers of a service. Its name has no addresses of its own.
+    private func servers(of query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        let question = DNSQuestion(query.host, type: .srv)
+        var generator = SystemRandomNumberGenerator()
+        let servers = try await reply(question, nil, query.timeLimit, time.now() + query.timeLimit)
+            .messageServers(to: question, isSecret: isSecret, using: &generator)
+        var life: Duration?
+        switch servers {
+        case .failed(let error): throw error
+        case .none(let timeToLive): life = timeToLive
+        case .bindings(_, let timeToLive), .alias(_, let timeToLive), .unavailable(let timeToLive): life = timeToLive
+        }
+        var answer = HTTPDNSProviderAnswer()
+        for family in HTTPDNSAddress.Family.allCases where query.families.contains(family) {
+            answer[family] = .noData(timeToLive: life)
+        }
+        answer.httpsRecords = servers
+        return answer
+    }
+
     /// Asks for every family concurrently, and for HTTPS records with them if the query wants them.
     /// - Throws: ``HTTPDNSProviderError`` when no family was answered; `CancellationError` when the task is canceled.
     func answer(to query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        if query.host.isService { return try await servers(of: query) }
         let deadline = time.now() + query.timeLimit
         let subnet = query.clientSubnet.map(DNSClientSubnet.init)
         let httpsRecords: @Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords = {

@@ -40,6 +40,23 @@ extension UpstreamReply {
         }
     }
 
+    /// Parses the response to a query for the servers of a service.
+    /// - Parameters:
+    ///   - isSecret: As for ``messageAnswer(to:clientSubnet:isSecret:)``.
+    ///   - generator: The random source for servers of one priority.
+    /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it.
+    func messageServers(
+        to question: DNSQuestion,
+        isSecret: Bool,
+        using generator: inout some RandomNumberGenerator
+    ) throws(HTTPDNSProviderError) -> HTTPDNSProviderAnswer.HTTPSRecords {
+        try read(question, clientSubnet: nil, isSecret: isSecret) { response throws(DNSMessageError) in
+            try response.serverOutcome(HTTPFreshness(headerFields), using: &generator) {
+                failure($0, question: question, comment: isSecret ? nil : response.extendedErrors.text)
+            }
+        }
+    }
+
     /// Returns the error for a message with the code of a server that failed or refused, with its reasons.
     func messageFailure(_ code: DNSResponseCode, to question: DNSQuestion) -> HTTPDNSProviderError {
         let response = try? DNSResponse(parsing: body, to: question)
@@ -98,7 +115,7 @@ extension UpstreamReply {
         } catch {
             let reason = isSecret ? "DNS message refused (\(error.code.rawValue))" : error.description
             var failure = badResponse(UntrustedText.excerpt(reason, limit: 300))
-            // Whoever owns the name may have written its records so: that says nothing about the service.
+            // The owner of the name may have written its records so: that says nothing about the service.
             if error.code.isAboutName { failure.code = .serverFailure }
             throw failure
         }
