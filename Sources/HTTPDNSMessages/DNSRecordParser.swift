@@ -60,7 +60,8 @@ struct DNSRecordParser {
         for _ in 0..<count {
             guard let record = try readRecord(in: section) else { continue }
             switch (section, record.content) {
-            case (.answer, .address), (.answer, .alias), (.answer, .service), (.answer, .malformedService), (.answer, .server),
+            case (.answer, .address), (.answer, .alias), (.answer, .service), (.answer, .malformedService),
+                (.answer, .server),
                 (.authority, .startOfAuthority):
                 records.append(record)
             default: continue

@@ -155,7 +155,9 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// Whether the name is that of a service, `_service._protocol.name` (RFC 2782): SRV records have its servers.
     package var isService: Bool {
         let text = description
-        guard text.utf8.first == UInt8(ascii: "_"), let dot = text.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
+        guard text.utf8.first == UInt8(ascii: "_"), let dot = text.utf8.firstIndex(of: UInt8(ascii: ".")) else {
+            return false
+        }
         return text[dot...].hasPrefix("._")
     }
 

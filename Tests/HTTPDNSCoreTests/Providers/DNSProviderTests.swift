@@ -500,7 +500,7 @@ struct DNSProviderTests {
         return (answer, server.queries.map(\.type))
     }
 
-    @Test("The name of a service is one query for SRV records, by priority, with their ports")
+    @Test("A service is one query for SRV records, ordered by priority, with their ports")
     func servers() async throws {
         let (answer, types) = try await service([
             Self.server(20, 0, 8443, "c.test"), Self.server(10, 1, 8081, "b.test"), Self.server(10, 0, 8080, "a.test"),
@@ -517,7 +517,7 @@ struct DNSProviderTests {
         #expect(records.map(\.priority) == [1, 2, 3])
     }
 
-    @Test("The root as the only target says that there is no service; no record, that there are no servers")
+    @Test("The root as the only target says that a service is not available")
     func noServers() async throws {
         #expect(
             try await service([Self.server(0, 0, 0, ".")]).answer.httpsRecords

@@ -156,7 +156,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
                 // It answers other questions over UDP.
                 throw HTTPDNSProviderError(
                     code: .serverFailure,
-                    message: "\(server): its answer over UDP is not whole or not certain, and over TCP: \(failure.message)"
+                    message: "\(server): its answer over UDP is not whole or not certain; over TCP: \(failure.message)"
                 )
             }
         case .otherCase:

@@ -124,8 +124,8 @@ extension UpstreamReply {
         guard code != .noError else {
             return HTTPDNSProviderError(
                 code: .serverFailure,
-                message: "\(endpoint) has no answer for \(name), and names other servers (a referral): it does not resolve "
-                    + "names for clients"
+                message: "\(endpoint) has no answer for \(name), and names other servers (a referral): it does not "
+                    + "resolve names for clients"
             )
         }
         return code == .refused
