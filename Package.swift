@@ -337,10 +337,12 @@ let package = Package(
         // through package access. The rest of Benchmarks/ is a package of its own.
         .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
         .target(name: "BenchmarkOrigin", path: "Benchmarks/Origin"),
+        .target(name: "PeerLookups", path: "Benchmarks/PeerLookups", linkerSettings: [.linkedLibrary("resolv")]),
         .executableTarget(
             name: "httpdns-bench-resolver",
             dependencies: [
-                "AllocationCounter", "BenchmarkOrigin", "CHTTPDNSCurl", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS",
+                "AllocationCounter", "BenchmarkOrigin", "PeerLookups", "CHTTPDNSCurl", "HTTPDNSCurl", "HTTPDNSCore",
+                "HTTPDNS",
                 "HTTPDNSConfiguration", "HTTPDNSPrimitives", "ServerRig",
                 .product(
                     name: "ArgumentParser",

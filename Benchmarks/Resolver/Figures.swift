@@ -40,6 +40,7 @@ struct Figures: Codable, Sendable {
     var reload: [ReloadFigures] = []
     var decoding: [DecodingFigures] = []
     var cold: ColdFigures?
+    var nameServer: NameServerFigures?
     #if YAML
     var followedFile: FollowedFileFigures?
     #endif

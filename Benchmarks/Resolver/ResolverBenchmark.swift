@@ -23,7 +23,9 @@ struct ResolverBenchmark: AsyncParsableCommand {
             """
     )
 
-    private static let scenarios = ["cache", "resolver", "stage", "memory", "reload", "file", "decoding", "cold"]
+    private static let scenarios = [
+        "cache", "resolver", "stage", "memory", "reload", "file", "decoding", "cold", "name-server",
+    ]
 
     @Option(help: "Measured rounds.")
     var rounds = 7
@@ -78,6 +80,10 @@ struct ResolverBenchmark: AsyncParsableCommand {
         }
         if wants("cold"), let result = try await ColdScenario.run(rounds: rounds) {
             figures.cold = result
+            print(Table.of(result))
+        }
+        if wants("name-server"), let result = try await NameServerScenario.run(rounds: rounds) {
+            figures.nameServer = result
             print(Table.of(result))
         }
         let targets = Target.all(figures)

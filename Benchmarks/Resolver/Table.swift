@@ -80,6 +80,17 @@ enum Table {
         return (lines + rows.map { left($0, 26) + right(number($1), 12) }).joined(separator: "\n")
     }
 
+    static func of(_ figures: NameServerFigures) -> String {
+        let lines = figures.lookups.map {
+            left($0.contender, 42) + right(number($0.alone), 12) + right(number($0.many), 12)
+        }
+        let title = "\n" + left("names at a name server, CPU us", 42) + right("alone", 12) + right("in parallel", 12)
+        let load = figures.load
+        return ([title] + lines).joined(separator: "\n")
+            + "\n\n10,000 names with a life of 2 s at \(load.rate) lookups/s for \(load.seconds) s: \(load.queries) queries, "
+            + "\(load.failed) failed, p50 \(number(load.p50)) us, p99 \(number(load.p99)) us, CPU \(number(load.processor)) %"
+    }
+
     static func of(_ targets: [Target]) -> String {
         var lines = ["\n" + left("target", 64) + right("goal", 12) + right("result", 12)]
         for target in targets {
