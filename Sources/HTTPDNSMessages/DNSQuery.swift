@@ -11,8 +11,6 @@ package enum DNSQuery {
     /// The UDP payload size in the OPT record, by the recommendation of DNS Flag Day 2020. It has no effect over HTTPS, but a front
     /// end may forward the record to a resolver.
     private static let offeredPayloadOctets: UInt16 = 1232
-    /// EDNS option 12, padding (RFC 7830 section 3).
-    private static let paddingOption: UInt16 = 12
     /// The OPT record with an empty padding option: root 1, type 2, class 2, TTL 4, RDLENGTH 2, code 2, length 2.
     private static let optionRecordOctets = 15
 
@@ -22,11 +20,13 @@ package enum DNSQuery {
     ///   - clientSubnet: The client network (RFC 7871); `nil` sends none.
     ///   - usesEDNS: Whether the query has an EDNS record. Without it, there is no client network and no padding.
     ///   - isPadded: Whether the padding hides the length of the name, which only encryption makes sense of.
+    ///   - wishes: What it asks of signatures.
     package static func encoded(
         _ question: DNSQuestion,
         clientSubnet: DNSClientSubnet? = nil,
         usesEDNS: Bool = true,
-        isPadded: Bool = true
+        isPadded: Bool = true,
+        wishes: DNSSignatureWishes = DNSSignatureWishes()
     ) -> [UInt8] {
         let options = clientSubnet?.option ?? []
         let unpadded =
@@ -36,7 +36,7 @@ package enum DNSQuery {
         var message: [UInt8] = []
         message.reserveCapacity(unpadded + padding)
         message.appendBigEndian(0 as UInt16)
-        message.appendBigEndian(DNSWireFormat.Flag.recursionDesired)
+        message.appendBigEndian(DNSWireFormat.Flag.recursionDesired | wishes.flags)
         for count in [1, 0, 0, usesEDNS ? 1 : 0] as [UInt16] { message.appendBigEndian(count) }
 
         message.append(contentsOf: question.name.octets)
@@ -47,23 +47,28 @@ package enum DNSQuery {
         message.append(contentsOf: DNSName.root.octets)
         message.appendBigEndian(DNSRecordType.opt.number)
         message.appendBigEndian(offeredPayloadOctets)
-        message.appendBigEndian(0 as UInt32)
+        message.appendBigEndian(wishes.wantsSignatures ? DNSSignatureWishes.signaturesFlag : 0)
         message.appendBigEndian(UInt16(truncatingIfNeeded: options.count + (isPadded ? 4 + padding : 0)))
         message.append(contentsOf: options)
         guard isPadded else { return message }
-        message.appendBigEndian(paddingOption)
+        message.appendBigEndian(DNSOptions.padding)
         message.appendBigEndian(UInt16(truncatingIfNeeded: padding))
         message.append(contentsOf: repeatElement(0, count: padding))
         return message
     }
 }
 
-extension [UInt8] {
-    fileprivate mutating func appendBigEndian(_ value: some FixedWidthInteger & UnsignedInteger) {
-        for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
-            append(UInt8(truncatingIfNeeded: value >> shift))
-        }
-    }
+/// What a query asks of signatures (RFC 4035 section 3.2), for a client that checks them.
+package struct DNSSignatureWishes: Hashable, Sendable {
+    /// The bit DO in the TTL of an OPT record (RFC 3225 section 3).
+    static let signaturesFlag: UInt32 = 0x8000
+
+    /// Whether the response is to have signatures (DO).
+    package var wantsSignatures = false
+    /// The bits AD and CD of the header.
+    var flags: UInt16 = 0
+
+    package init() {}
 }
 
 /// The question of a query: the records of one type, of class IN, at one name.
@@ -82,9 +87,6 @@ package struct DNSQuestion: Hashable, Sendable, CustomStringConvertible {
 
 /// The client network of a query, as EDNS option 8 carries it (RFC 7871 section 6).
 package struct DNSClientSubnet: Hashable, Sendable {
-    /// The option's code.
-    static let optionCode: UInt16 = 8
-
     /// The network, truncated to hide the individual machine: 24 bits of IPv4, 56 of IPv6 (RFC 7871 section 11.1).
     package let network: HTTPDNSAddressBlock
 
@@ -103,7 +105,7 @@ package struct DNSClientSubnet: Hashable, Sendable {
     /// The complete option of a query: code, length, family, source prefix length, scope prefix length 0, address.
     package var option: [UInt8] {
         let length = UInt8(truncatingIfNeeded: 4 + addressOctets.count)
-        let head = [0, UInt8(truncatingIfNeeded: Self.optionCode), 0, length]
+        let head = [0, UInt8(truncatingIfNeeded: DNSOptions.clientSubnet), 0, length]
         let prefix = [0, UInt8(truncatingIfNeeded: familyNumber), UInt8(truncatingIfNeeded: network.prefixLength), 0]
         return head + prefix + addressOctets
     }

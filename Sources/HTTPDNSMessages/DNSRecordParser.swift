@@ -154,21 +154,11 @@ struct DNSRecordParser {
         hasOptions = true
     }
 
-    /// The number of the option for an extended error (RFC 8914 section 2).
-    private static let extendedErrorCode: UInt16 = 15
-
     /// Reads the options. They must fill the record (RFC 6891 section 6.1.2). Only client subnet and extended errors are used.
     mutating func readOptions(_ data: inout DNSMessageReader) throws(DNSMessageError) {
-        while data.remaining > 0 {
-            let code = try data.readUInt16()
-            let length = Int(try data.readUInt16())
-            var option = try data.readSection(length)
-            if code == Self.extendedErrorCode, length >= 2, extendedErrors.count < DNSResponse.maximumExtendedErrors {
-                let number = try option.readUInt16()
-                let text = String(decoding: try option.readOctets(length - 2), as: UTF8.self)
-                extendedErrors.append(HTTPDNSExtendedError(code: number, text: text))
-            }
-            guard code == DNSClientSubnet.optionCode, let clientSubnet else { continue }
+        try DNSOptions.read(&data) { (code, option) throws(DNSMessageError) in
+            if code == DNSOptions.extendedError { try extendedErrors.append(parsing: &option) }
+            guard code == DNSOptions.clientSubnet, let clientSubnet else { return }
             guard clientSubnetScope == nil else {
                 throw DNSMessageError(.wrongClientSubnet, at: option.offset, "a second client subnet option")
             }

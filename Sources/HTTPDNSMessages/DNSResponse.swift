@@ -239,6 +239,10 @@ package enum DNSWireFormat {
         package static let operationCode: UInt16 = 0x7800
         package static let truncated: UInt16 = 0x0200
         package static let recursionDesired: UInt16 = 0x0100
+        package static let recursionAvailable: UInt16 = 0x0080
+        /// AD and CD (RFC 4035 sections 3.2.2 and 3.2.3).
+        static let authenticData: UInt16 = 0x0020
+        static let checkingDisabled: UInt16 = 0x0010
         package static let responseCode: UInt16 = 0x000f
     }
 }

@@ -28,9 +28,16 @@ package struct DNSServerQuery: Sendable {
         clientSubnet: DNSClientSubnet? = nil,
         usesEDNS: Bool = true,
         mixesCase: Bool = true,
+        wishes: DNSSignatureWishes = DNSSignatureWishes(),
         using generator: inout some RandomNumberGenerator
     ) {
-        var message = DNSQuery.encoded(question, clientSubnet: clientSubnet, usesEDNS: usesEDNS, isPadded: false)
+        var message = DNSQuery.encoded(
+            question,
+            clientSubnet: clientSubnet,
+            usesEDNS: usesEDNS,
+            isPadded: false,
+            wishes: wishes
+        )
         let id = UInt16.random(in: 0...UInt16.max, using: &generator)
         (message[0], message[1]) = (UInt8(id >> 8), UInt8(truncatingIfNeeded: id))
         let name = DNSWireFormat.headerOctets..<DNSWireFormat.headerOctets + question.name.octets.count
@@ -44,6 +51,11 @@ package struct DNSServerQuery: Sendable {
             }
         }
         self.message = message
+    }
+
+    /// Returns whether its question is this one, in the same case.
+    package func asks(_ question: [UInt8]) -> Bool {
+        message[DNSWireFormat.headerOctets..<questionEnd].elementsEqual(question)
     }
 
     /// Returns what a message that arrived is.

@@ -15,25 +15,25 @@ struct WireDNS: ServedProtocol {
     let name = "doh"
 
     func reply(to request: ServedRequest, _ inquiry: inout ServedQuery) throws(Refusal) -> ServedReply {
-        let query = try WireQuery(try Self.message(in: request))
-        inquiry.record.families = "\(query.type)"
-        guard let host = query.name.hostName else {
-            return Self.reply(query.response(.nameError, nil), timeToLive: nil)
+        let query = try ReceivedQuery(served: try Self.message(in: request))
+        inquiry.record.families = "\(query.question.type)"
+        guard let host = query.question.name.hostName else {
+            return Self.reply(query.response(.nameError), timeToLive: nil)
         }
-        let families = query.type.families
+        let families = query.question.type.families
         do throws(Refusal) {
             guard let answer = try inquiry.answers(about: [host], families).first else {
                 throw Refusal(.internalError, "")
             }
-            inquiry.record.families = "\(query.type)"
+            inquiry.record.families = "\(query.question.type)"
             return Self.reply(
-                query.response(answer.exists ? .noError : .nameError, answer),
-                timeToLive: answer.addresses(query.type).isEmpty ? answer.absence : answer.timeToLive
+                query.response(answer),
+                timeToLive: answer.addresses(query.question.type).isEmpty ? answer.absence : answer.timeToLive
             )
         } catch {
             switch error.code {
-            case .serverFailure?: return Self.reply(query.response(.serverFailure, nil), timeToLive: nil)
-            case .refused?: return Self.reply(query.response(.refused, nil), timeToLive: nil)
+            case .serverFailure?: return Self.reply(query.response(.serverFailure), timeToLive: nil)
+            case .refused?: return Self.reply(query.response(.refused), timeToLive: nil)
             default: throw error
             }
         }
@@ -84,118 +84,36 @@ extension DNSRecordType {
     }
 }
 
-/// A DNS query as it was received, and the response to it.
-struct WireQuery {
-    /// The payload size in an EDNS record (DNS Flag Day 2020); it has no effect over HTTP.
-    private static let payloadOctets: UInt16 = 1232
-
-    let name: DNSName
-    let type: DNSRecordType
-    private let identifier: UInt16
-    private let flags: UInt16
-    private let hasOptions: Bool
-
-    /// Parses a query with one question.
-    init(_ octets: [UInt8]) throws(Refusal) {
+extension ReceivedQuery {
+    fileprivate init(served message: [UInt8]) throws(Refusal) {
         do throws(DNSMessageError) {
-            var reader = DNSMessageReader(octets)
-            identifier = try reader.readUInt16()
-            flags = try reader.readUInt16()
-            var counts: [UInt16] = []
-            for _ in 0..<4 { counts.append(try reader.readUInt16()) }
-            let name = try reader.readName()
-            let type = DNSRecordType(number: try reader.readUInt16())
-            let questionClass = try reader.readUInt16()
-            var hasOptions = false
-            guard counts[1] == 0, counts[2] == 0 else {
-                throw DNSMessageError(.wrongQuestion, "a query has no answers")
-            }
-            for _ in 0..<counts[3] {
-                _ = try reader.readName()
-                if try reader.readUInt16() == DNSRecordType.opt.number { hasOptions = true }
-                _ = try reader.readUInt16()
-                _ = try reader.readUInt32()
-                _ = try reader.readOctets(Int(try reader.readUInt16()))
-            }
-            guard reader.remaining == 0 else { throw DNSMessageError(.trailingBytes, "octets are left") }
-            guard flags & (DNSWireFormat.Flag.response | DNSWireFormat.Flag.operationCode) == 0, counts[0] == 1,
-                questionClass == DNSWireFormat.internetClass
-            else { throw DNSMessageError(.wrongQuestion, "it is no standard query with one question of class IN") }
-            self.name = name
-            self.type = type
-            self.hasOptions = hasOptions
+            try self.init(message)
         } catch {
             throw Refusal(.missingArgument, "the DNS message cannot be read: \(error.reason)")
         }
+        guard recordClass == DNSWireFormat.internetClass else {
+            throw Refusal(.missingArgument, "the DNS message cannot be read: it asks for another class than IN")
+        }
     }
 
-    /// Returns the response.
-    /// - Parameter answer: Nil for a response code alone.
-    func response(_ code: DNSResponseCode, _ answer: ZoneAnswer?) -> [UInt8] {
-        let answers = answer.map(records) ?? []
-        let absent = answer.flatMap { $0.addresses(type).isEmpty ? $0 : nil }
-        let authority = absent.map { [startOfAuthority($0)] } ?? []
-        var message: [UInt8] = []
-        message.append(identifier)
-        // Response, recursion available, and recursion desired as in the query.
-        message.append(0x8080 | flags & DNSWireFormat.Flag.recursionDesired | code.number & 0x000f)
-        for count in [1, answers.count, authority.count, hasOptions ? 1 : 0] {
-            message.append(UInt16(truncatingIfNeeded: count))
-        }
-        message += name.octets
-        message.append(type.number)
-        message.append(DNSWireFormat.internetClass)
-        message += answers.joined()
-        message += authority.joined()
-        if hasOptions {
-            message += Self.record(DNSName.root.octets, .opt, class: Self.payloadOctets, timeToLive: 0, [])
-        }
-        return message
-    }
-
-    /// Returns the aliases in their order, followed by the addresses.
-    private func records(_ answer: ZoneAnswer) -> [[UInt8]] {
-        var owner = name
+    /// Returns the aliases in their order, followed by the addresses; without an address the lifetime of its absence.
+    fileprivate func response(_ answer: ZoneAnswer) -> [UInt8] {
+        var owner: DNSName?
         var records: [[UInt8]] = []
         for alias in answer.aliases {
             let target = DNSName(alias)
-            records.append(Self.record(owner.octets, .cname, timeToLive: answer.timeToLive, target.octets))
+            records.append(Self.record(.cname, of: owner, timeToLive: answer.timeToLive, target.octets))
             owner = target
         }
-        return records
-            + answer.addresses(type).map { Self.record(owner.octets, type, timeToLive: answer.timeToLive, $0.bytes) }
-    }
-
-    /// Returns the SOA with the lifetime of the negative answer, for a zone with the name itself.
-    private func startOfAuthority(_ answer: ZoneAnswer) -> [UInt8] {
-        let owner = answer.aliases.last.map { DNSName($0) } ?? name
-        var content = owner.octets + owner.octets
-        for number in [1, 7200, 3600, 1_209_600, answer.absence] { content.append(UInt32(truncatingIfNeeded: number)) }
-        return Self.record(owner.octets, .soa, timeToLive: answer.absence, content)
-    }
-
-    private static func record(
-        _ owner: [UInt8],
-        _ type: DNSRecordType,
-        class recordClass: UInt16 = DNSWireFormat.internetClass,
-        timeToLive: Int,
-        _ content: [UInt8]
-    ) -> [UInt8] {
-        var record = owner
-        record.append(type.number)
-        record.append(recordClass)
-        record.append(UInt32(truncatingIfNeeded: timeToLive))
-        record.append(UInt16(truncatingIfNeeded: content.count))
-        return record + content
-    }
-}
-
-extension [UInt8] {
-    /// Appends the number with its highest byte first.
-    fileprivate mutating func append(_ value: some FixedWidthInteger & UnsignedInteger) {
-        for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
-            append(UInt8(truncatingIfNeeded: value >> shift))
+        let addresses = answer.addresses(question.type)
+        records += addresses.map {
+            Self.record(question.type, of: owner, timeToLive: answer.timeToLive, $0.bytes)
         }
+        return response(
+            answer.exists ? .noError : .nameError,
+            answers: records,
+            authority: addresses.isEmpty ? [Self.startOfAuthority(of: owner, timeToLive: answer.absence)] : []
+        )
     }
 }
 #endif
