@@ -241,6 +241,7 @@ let package = Package(
             dependencies: [
                 "HTTPDNSCore",
                 "HTTPDNS",
+                "HTTPDNSMessages",
                 "HTTPDNSPrimitives",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
@@ -636,7 +637,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPDNSNIOTests",
-            dependencies: ["HTTPDNSNIO", "HTTPDNSPrimitives"],
+            dependencies: ["HTTPDNSMessages", "HTTPDNSNIO", "HTTPDNSPrimitives"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -121,7 +121,7 @@ struct VarlinkTests {
             case .later: await state.lookUp(query, name)
             }
         #expect((second == .noAddress) == !isPublic)
-        await state.resolver.shutdown()
+        await state.lookup.resolver.shutdown()
     }
 
     @Test("Names without mapping and route, or switched off, are not this service's")
@@ -150,9 +150,9 @@ struct VarlinkTests {
         ]
         for name in ours { #expect(isOurs(name), "\(name)") }
         for name in others { #expect(!isOurs(name), "\(name)") }
-        state.resolver.killSwitch.turnOff()
+        state.lookup.resolver.killSwitch.turnOff()
         for name in ours + others { #expect(!isOurs(name), "\(name)") }
-        await state.resolver.shutdown()
+        await state.lookup.resolver.shutdown()
     }
 
     @Test("A method in a reply cannot end its text")

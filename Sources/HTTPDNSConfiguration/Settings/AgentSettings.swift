@@ -12,10 +12,24 @@ package struct AgentSettings: Hashable, Sendable {
     package var control: String?
     /// The proxy; nil for none.
     package var proxy: Proxy?
+    /// The name server; nil for none.
+    package var dns: NameServer?
     /// The time within which each lookup is replied to.
     package var timeLimit: Duration = .seconds(2)
 
     package init() {}
+
+    /// A name server.
+    package struct NameServer: Hashable, Sendable {
+        /// The addresses to listen on.
+        package var listen: [HTTPDNSEndpoint] = []
+        /// The servers for names that are not decided here; nil for none.
+        package var forward: HTTPDNSDNSProvider.Servers?
+        /// The networks of clients besides loopback.
+        package var allowed: [HTTPDNSAddressBlock] = []
+
+        package init() {}
+    }
 
     /// A proxy on 127.0.0.1.
     package struct Proxy: Hashable, Sendable {
@@ -38,9 +52,44 @@ extension AgentSettings {
         .init("control", \.control, .unixSocket).means("The control socket, for `dump`, `watch` and `switch`."),
         .init("proxy", \.proxy, .section(Proxy.settings) { _ in Proxy() })
             .means("The proxy on 127.0.0.1, SOCKS 5 and CONNECT."),
+        .init("dns", \.dns, .section(NameServer.settings) { _ in NameServer() })
+            .means("The [name server](Operations/Agent.md#the-name-server), over UDP and TCP."),
         .init("time_limit", \.timeLimit, .duration(.milliseconds(100)...(.seconds(30))))
             .means("The time within which each lookup is replied to."),
     ]
+}
+
+extension AgentSettings.NameServer {
+    fileprivate static let settings: [Setting<Self>] = [
+        .init("listen", \.listen, .listening)
+            .means("The addresses to listen on, with port 53 unless they have another.")
+            .required("such as listen: 127.0.0.1"),
+        .init("forward", \.forward, .servers).means(
+            "The name servers for names without mapping and route. Without it they are refused."
+        ),
+        .init("allow", \.allowed, .blocks).means("The networks of clients besides loopback."),
+    ]
+}
+
+extension SettingForm<[HTTPDNSEndpoint]> {
+    fileprivate static let listening = SettingForm.list(
+        of: SettingForm<HTTPDNSEndpoint>(
+            "an address of this machine",
+            values: "addresses of this machine, with a port or without"
+        ) { (text, _) throws(ValueMistake) in
+            let endpoint = try TargetText.parseServer(text, port: 53)
+            guard endpoint.address != HTTPDNSAddress(v4: 0, 0, 0, 0),
+                endpoint.address.bytes.contains(where: { $0 != 0 })
+            else {
+                throw ValueMistake(
+                    "\(quoted(text)) is every address of this machine",
+                    hint: "name each address: a reply must come from the one that was asked"
+                )
+            }
+            return endpoint
+        },
+        "addresses of this machine, one or a list"
+    )
 }
 
 extension AgentSettings.Proxy {

@@ -224,7 +224,7 @@ extension SettingForm<HTTPDNSDNSProvider.Servers> {
         "the addresses of name servers, one or a list, or resolv.conf"
     )
 
-    fileprivate static let servers = SettingForm { _ in
+    static let servers = SettingForm { _ in
         list.facts(nil)
     } read: { reader, node, path, _ in
         if let text = node.text, text == "resolv.conf" || text.hasPrefix("/") {

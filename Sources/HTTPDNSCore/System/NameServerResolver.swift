@@ -7,9 +7,17 @@ package import HTTPDNSPrimitives
 package final class NameServerResolver: SystemResolving {
     private let provider: HTTPDNSDNSProvider
 
-    /// - Throws: ``HTTPDNSProviderConfigurationError``, never for a path.
-    package init(path: String = "/etc/resolv.conf") throws(HTTPDNSProviderConfigurationError) {
-        provider = try HTTPDNSDNSProvider(HTTPDNSDNSProvider.Configuration(name: "system", servers: .file(path)))
+    /// - Parameters:
+    ///   - servers: The machine's name servers.
+    ///   - excluded: Servers of the file that are not asked.
+    /// - Throws: ``HTTPDNSProviderConfigurationError``, never for a file.
+    package init(
+        _ servers: HTTPDNSDNSProvider.Servers = .file("/etc/resolv.conf"),
+        excluding excluded: [HTTPDNSEndpoint] = []
+    ) throws(HTTPDNSProviderConfigurationError) {
+        var configuration = HTTPDNSDNSProvider.Configuration(name: "system", servers: servers)
+        configuration.excluded = excluded
+        provider = try HTTPDNSDNSProvider(configuration)
     }
 
     package func resolve(

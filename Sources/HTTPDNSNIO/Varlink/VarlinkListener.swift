@@ -23,8 +23,7 @@ package final class VarlinkListener: Sendable {
         package var mode: UInt32 = 0o666
         /// The time within which each lookup is replied to.
         package var timeLimit = Duration.seconds(2)
-        /// Whether names of routes that fall back to the system resolver are served. An agent must not: its system resolver asks it
-        /// again.
+        /// See ``ListenerLookup/servesFallback``.
         package var servesFallback = false
 
         package init(path: String) { self.path = path }
@@ -103,12 +102,15 @@ final class VarlinkState: Sendable {
         var connections: [UInt32: Int] = [:]
     }
 
-    let resolver: HTTPDNSResolver
-    let configuration: VarlinkListener.Configuration
+    let lookup: ListenerLookup
     let shared = Lock(Shared())
 
     init(_ resolver: HTTPDNSResolver, _ configuration: VarlinkListener.Configuration) {
-        (self.resolver, self.configuration) = (resolver, configuration)
+        lookup = ListenerLookup(
+            resolver: resolver,
+            timeLimit: configuration.timeLimit,
+            servesFallback: configuration.servesFallback
+        )
     }
 
     func count(_ reply: VarlinkReply) {
@@ -156,39 +158,25 @@ final class VarlinkState: Sendable {
     /// Returns the reply that needs no wait, or the query to resolve.
     func answer(_ text: String, _ family: HTTPDNSAddress.Family?) -> Answer {
         guard case .name(let name)? = try? HTTPDNSHost(text) else { return .now(.notOurs) }
-        // No rule of a mapping is for port 0: only those for all ports match.
-        var query = HTTPDNSResolver.Query(.name(name), port: 0)
-        query.families = family.map { $0 == .v4 ? .v4 : .v6 }
-        query.timeLimit = configuration.timeLimit
-        guard decides(query) else { return .now(.notOurs) }
-        do throws(HTTPDNSResolver.Error) {
-            guard let resolution = try resolver.cached(query) else { return .later(query, name) }
-            return .now(reply(resolution, name, query))
-        } catch {
-            return .now(.failure(error))
-        }
-    }
-
-    private func decides(_ query: HTTPDNSResolver.Query) -> Bool {
-        resolver.decidesAlone(query, allowingFallback: configuration.servesFallback)
+        let query = lookup.query(name, family)
+        return lookup.immediate(query).map { .now(reply($0, name, query)) } ?? .later(query, name)
     }
 
     func lookUp(_ query: HTTPDNSResolver.Query, _ name: HTTPDNSName) async -> VarlinkReply {
-        do {
-            return reply(try await resolver.resolve(query), name, query)
-        } catch {
-            return .failure(error)
-        }
+        reply(await lookup.awaited(query), name, query)
     }
 
     private func reply(
-        _ resolution: HTTPDNSResolver.Resolution,
+        _ outcome: ListenerLookup.Outcome,
         _ name: HTTPDNSName,
         _ query: HTTPDNSResolver.Query
     ) -> VarlinkReply {
-        // The kill switch may have been turned meanwhile.
-        if resolution.source == .system, !decides(query) { return .notOurs }
-        return .addresses(resolution.endpoints, of: name, family: query.families.map { $0 == .v4 ? .v4 : .v6 })
+        switch outcome {
+        case .notOurs: .notOurs
+        case .failed(let error): .failure(error)
+        case .found(let resolution):
+            .addresses(resolution.endpoints, of: name, family: query.families.map { $0 == .v4 ? .v4 : .v6 })
+        }
     }
 }
 
@@ -291,7 +279,7 @@ private final class VarlinkHandler: ChannelInboundHandler {
             handler.reply(reply, context)
             handler.serveNext(context)
         }
-        limit = context.eventLoop.scheduleTask(in: TimeAmount(state.configuration.timeLimit)) { deliver(.timedOut) }
+        limit = context.eventLoop.scheduleTask(in: TimeAmount(state.lookup.timeLimit)) { deliver(.timedOut) }
         let loop = context.eventLoop
         self.work = Task.detached {
             let reply = await work()

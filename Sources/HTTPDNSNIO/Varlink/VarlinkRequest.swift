@@ -116,8 +116,8 @@ struct VarlinkReply: Hashable, Sendable {
     }
 
     /// Returns the reply for a lookup that failed.
-    static func failure(_ error: any Error) -> VarlinkReply {
-        switch (error as? HTTPDNSResolver.Error)?.code {
+    static func failure(_ error: HTTPDNSResolver.Error?) -> VarlinkReply {
+        switch error?.code {
         case .nameNotFound?: noSuchName
         case .noAddresses?, .policyRefused?: noAddress
         case .invalidName?: notOurs

@@ -21,8 +21,8 @@ struct AgentCommand: Subcommand {
         abstract: "Serve names to the programs of this machine.",
         usage: "resolve-test agent [<options>]",
         discussion: """
-            Opens the listeners in the section agent of the configuration file: the socket that libnss-resolve asks, and a \
-            proxy on 127.0.0.1. Decides only about names with a mapping or a route to providers; all others go on to DNS, and \
+            Opens the listeners in the section agent of the configuration file: the socket that libnss-resolve asks, a \
+            name server, and a proxy on 127.0.0.1. Decides only about names with a mapping or a route to providers; all others go on to DNS, and \
             so does every name while the kill switch is off. Reads the file again when it changes. Asks its own socket each \
             second, and ends when there is no reply. SIGTERM and Ctrl-C end it. Needs the package traits NIO and YAML.
             """
@@ -44,9 +44,9 @@ struct AgentCommand: Subcommand {
         guard let file = configurationFile ?? console.environment["HTTPDNS_CONFIG"].flatMap({ $0.isEmpty ? nil : $0 })
         else { throw CommandFailure.usage("no configuration file is given", hint: "give --config FILE") }
         let settings = try HTTPDNSConfigurationFile.agent(file)
-        guard settings.varlink != nil || settings.proxy != nil else {
+        guard settings.varlink != nil || settings.proxy != nil || settings.dns != nil else {
             throw CommandFailure.usage(
-                "\(file) opens no listener: it has neither agent.varlink nor agent.proxy",
+                "\(file) opens no listener: it has none of agent.varlink, agent.dns and agent.proxy",
                 hint: "such as agent: { varlink: /run/systemd/resolve/io.systemd.Resolve }"
             )
         }
@@ -67,12 +67,12 @@ struct AgentCommand: Subcommand {
         _ console: Console
     ) async throws {
         var configuration = try HTTPDNSConfigurationFile.read(file)
-        let system = try AgentSystemResolver(threads: configuration.resolver.systemThreads)
+        let system = try AgentSystemResolver(settings.dns, threads: configuration.resolver.systemThreads)
         configuration.systemResolver = system
         // To the journal.
         let logger = Logger.standardError("agent", output.isVerbose ? .info : .notice)
         configuration.logger = logger
-        if settings.varlink != nil {
+        if settings.varlink != nil || settings.dns != nil {
             let note = "lookups have no port: only the proxy applies the mapping of"
             console.note(configuration.resolver.mappings.withPorts.map { "\(note) \($0)" }, unless: output.isJSON)
         }
@@ -160,6 +160,7 @@ struct AgentCommand: Subcommand {
 private final class AgentListeners: Sendable {
     private struct State: Sendable {
         var varlink: VarlinkListener?
+        var dns: NameServerListener?
         var proxy: HTTPDNSProxy?
         var control: HTTPDNSControlSocket?
         var isEnding = false
@@ -200,6 +201,15 @@ private final class AgentListeners: Sendable {
             let place = "\(listener.host):\(listener.port)"
             report.tell("listening", "proxy \(place)", ["listener": .text("proxy"), "address": .text(place)])
         }
+        if let dns = settings.dns {
+            for endpoint in try await openNameServer(dns, settings.timeLimit, client.resolver) {
+                report.tell(
+                    "listening",
+                    "dns \(endpoint)",
+                    ["listener": .text("dns"), "address": .text("\(endpoint)")]
+                )
+            }
+        }
         if let path = settings.varlink {
             var configuration = VarlinkListener.Configuration(path: path)
             configuration.timeLimit = settings.timeLimit
@@ -214,13 +224,49 @@ private final class AgentListeners: Sendable {
         }
     }
 
+    private func openNameServer(
+        _ settings: AgentSettings.NameServer,
+        _ timeLimit: Duration,
+        _ resolver: HTTPDNSResolver
+    ) async throws -> [HTTPDNSEndpoint] {
+        if case .addresses(let servers)? = settings.forward, let own = servers.first(where: settings.listen.contains) {
+            throw CommandFailure.usage(
+                "agent.dns.forward names \(own), on which the agent itself listens",
+                hint: "name the servers that know other names"
+            )
+        }
+        var configuration = NameServerListener.Configuration(settings.listen)
+        configuration.forward = try settings.forward.map { servers in
+            var forward = HTTPDNSDNSProvider.Configuration(name: "forward", servers: servers)
+            forward.excluded = settings.listen
+            return try HTTPDNSDNSProvider(forward)
+        }
+        configuration.allowed = settings.allowed
+        configuration.timeLimit = timeLimit
+        configuration.servesFallback = true
+        do {
+            let dns = try await NameServerListener(resolver, configuration)
+            state.withLock { $0.dns = dns }
+            return dns.endpoints
+        } catch let error as NameServerListener.Failure {
+            throw CommandFailure.failed(
+                code: "system-error",
+                "the name server cannot listen on \(error.endpoint): \(error.message)",
+                hint: error.endpoint.port < 1024
+                    ? "ports below 1024 need root or CAP_NET_BIND_SERVICE; another server may have the port"
+                    : "another server may have the port"
+            )
+        }
+    }
+
     func close() async {
         let open = state.withLock { state in
-            defer { (state.varlink, state.proxy, state.control) = (nil, nil, nil) }
+            defer { (state.varlink, state.dns, state.proxy, state.control) = (nil, nil, nil, nil) }
             return state
         }
         // First of all, so that names go on to DNS.
         await open.varlink?.shutdown()
+        await open.dns?.shutdown()
         await open.proxy?.shutdown()
         await open.control?.shutdown()
     }

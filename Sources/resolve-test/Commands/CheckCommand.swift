@@ -51,6 +51,7 @@ struct CheckCommand: Subcommand {
         let report = CheckReport(
             file: file,
             configuration: configuration,
+            agent: try? HTTPDNSConfigurationFile.agent(file),
             permissions: HTTPDNSConfigurationFile.permissionsFault(file),
             skipped: HTTPDNSConfigurationFile.skippedLines(of: file)
         )
@@ -86,6 +87,7 @@ struct CheckReport {
     init(
         file: String,
         configuration: HTTPDNSClient.Configuration,
+        agent: AgentSettings? = nil,
         permissions: String? = nil,
         skipped: [SkippedLines] = []
     ) {
@@ -97,6 +99,16 @@ struct CheckReport {
         warnings = unasked.map { "no route names the provider \($0), so it is never asked" }
         let unusable = configuration.options.proxy.unusableExceptions(in: configuration.environment)
         warnings += unusable.map { "no_proxy: the entry \"\($0)\" matches no host" }
+        if let dns = agent?.dns, dns.forward == nil {
+            warnings.append(
+                "agent.dns has no forward: names without mapping and route are refused, so it can be no program's only name server"
+            )
+        }
+        if agent?.varlink != nil || agent?.dns != nil {
+            warnings += configuration.resolver.mappings.withPorts.map {
+                "lookups at the agent have no port: only its proxy applies the mapping of \($0)"
+            }
+        }
         if let permissions { warnings.append("\(file): \(permissions)") }
     }
 

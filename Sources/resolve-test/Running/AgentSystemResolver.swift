@@ -3,6 +3,7 @@
 
 #if CommandLine && NIO && YAML
 internal import HTTPDNS
+internal import HTTPDNSConfiguration
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
@@ -14,8 +15,12 @@ final class AgentSystemResolver: SystemResolving {
     /// The agent's resolver, once it is there.
     private let resolver = Lock<HTTPDNSResolver?>(nil)
 
-    init(threads: Int) throws(HTTPDNSProviderConfigurationError) {
-        nameServers = try NameServerResolver()
+    /// - Parameter dns: The agent's own name server, which is not asked.
+    init(_ dns: AgentSettings.NameServer?, threads: Int) throws(HTTPDNSProviderConfigurationError) {
+        nameServers = try NameServerResolver(
+            dns?.forward ?? .file("/etc/resolv.conf"),
+            excluding: dns?.listen ?? []
+        )
         machine = SystemResolver(threads: threads)
     }
 

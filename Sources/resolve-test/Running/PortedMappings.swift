@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: Copyright the swift-httpdns contributors
 
-#if CommandLine && NIO && YAML
+#if CommandLine
 internal import HTTPDNSCore
 
 extension [HTTPDNSMapping.Key: HTTPDNSMapping] {

@@ -149,7 +149,7 @@ private let notCompared: [(table: String, reason: String)] = [
     ("a host's headers", "mirrors of header fields are empty, since values may be secret"),
     ("a provider of kind json-alidns", "the account is a function's parameters"), ("a secret", "two functions"),
     ("via", "a case's parts"),
-    ("agent", "local agent"), ("agent.proxy", "local agent"),
+    ("agent", "local agent"), ("agent.proxy", "local agent"), ("agent.dns", "local agent"),
     ("metrics", "for the program that reports"), ("serve", "local provider"), ("serve.alibaba", "local provider"),
     ("serve.tencent", "local provider"), ("serve.alidns", "local provider"), ("a host of serve", "local provider"),
 ]
@@ -161,6 +161,7 @@ private let nameExceptions = """
     a group of keys: resolver.client= resolver.resolver= client.=resolver client.=options cache.ttl= cache.snapshot= \
         mapping.=content route.=action
     a part of such a group: route.providers= route.fallback= mapping.addresses= mapping.via= mapping.srv= mapping.last_resort=
+    for the agent alone: dns.=excluded
     of the client, as the policy of a request has none: retries.budget= client.=retryBudget
     inside cache.ttl: cache.min=minimumTimeToLive cache.max=maximumTimeToLive cache.system=systemTimeToLive
     inside the route's ttl: route.ttl= route.=minimumTimeToLive route.=maximumTimeToLive

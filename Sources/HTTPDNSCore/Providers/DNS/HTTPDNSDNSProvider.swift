@@ -60,7 +60,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         name = configuration.name
         self.configuration = configuration
         self.time = time
-        servers = NameServerList(configuration.servers, time: time)
+        servers = NameServerList(configuration.servers, excluding: configuration.excluded, time: time)
         sockets = NameServerSockets(time: time)
         plain = PlainServices(time: time)
     }
@@ -102,14 +102,24 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         }
     }
 
-    /// - Parameter takesFailures: Whether SERVFAIL, REFUSED and the like are answers, and do not lead to the next server.
-    private func questions(takesFailures: Bool = false) -> MessageQuestions {
+    /// - Parameters:
+    ///   - takesFailures: Whether SERVFAIL, REFUSED and the like are answers, and do not lead to the next server.
+    ///   - wishes: What a client that is relayed asks of signatures.
+    private func questions(
+        takesFailures: Bool = false,
+        wishes: DNSSignatureWishes = DNSSignatureWishes()
+    ) -> MessageQuestions {
         MessageQuestions(isSecret: false, time: time) { [self] question, subnet, limit, deadline in
             let servers = try await servers.current(until: deadline)
             let transport = servers.file.usesTCP ? .tcp : configuration.transport
             return try await servers.addresses.reply(limit: limit, deadline: deadline) { server, deadline in
                 try await plain.reply(of: server) { usesEDNS in
-                    let query = ServerQuestion(question: question, clientSubnet: subnet, usesEDNS: usesEDNS)
+                    let query = ServerQuestion(
+                        question: question,
+                        clientSubnet: subnet,
+                        usesEDNS: usesEDNS,
+                        wishes: wishes
+                    )
                     return try await answer(to: query, at: server, over: transport, deadline)
                 }
             } verdict: { reply in
@@ -125,6 +135,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         var question: DNSQuestion
         var clientSubnet: DNSClientSubnet?
         var usesEDNS: Bool
+        var wishes: DNSSignatureWishes
 
         func query(mixesCase: Bool) -> DNSServerQuery {
             var generator = SystemRandomNumberGenerator()
@@ -133,6 +144,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
                 clientSubnet: clientSubnet,
                 usesEDNS: usesEDNS,
                 mixesCase: mixesCase,
+                wishes: wishes,
                 using: &generator
             )
         }
@@ -198,6 +210,20 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
             throw TransferFailure(code: .protocolViolation, phase: .firstByte, message: "no answer to the query")
         }
     }
+
+    /// Asks a question for a client, and returns the message as it came, with ID 0.
+    /// - Parameter wishes: What the client asks of signatures.
+    /// - Throws: As ``resolve(_:)``.
+    package func relay(
+        _ question: DNSQuestion,
+        wishes: DNSSignatureWishes,
+        timeLimit: Duration
+    ) async throws -> [UInt8] {
+        try await questions(wishes: wishes).reply(question, nil, timeLimit, time.now() + timeLimit).body
+    }
+
+    /// Returns whether a query in flight has this question in the same case, which is random: one that arrives here has returned.
+    package func isAsking(_ question: [UInt8]) -> Bool { sockets.isAsking(question) }
 
     private func mixesCase(for server: HTTPDNSEndpoint) -> Bool {
         lowercaseUntil.withLock { $0[server] }.map { $0 <= time.now() } ?? true
@@ -265,6 +291,8 @@ extension HTTPDNSDNSProvider {
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``). Name servers of a
         /// private network need ``HTTPDNSAddressPolicy/Scope/private``.
         public var answerScope: HTTPDNSAddressPolicy.Scope = .public
+        /// Servers of a file that are not asked: listeners of this process.
+        package var excluded: [HTTPDNSEndpoint] = []
 
         /// Creates settings with the defaults above.
         public init(name: String, servers: Servers) {

@@ -65,11 +65,18 @@ final class NameServerList: Sendable {
     private static let patience = Duration.milliseconds(100)
 
     private let source: Source
+    private let excluded: [HTTPDNSEndpoint]
     private let time: any TimeSource
     private let reads = SharedRead<ResolvConf>()
     private let state = Lock(State())
 
-    init(_ servers: HTTPDNSDNSProvider.Servers, time: any TimeSource) {
+    /// - Parameter excluded: Servers of a file that are not asked.
+    init(
+        _ servers: HTTPDNSDNSProvider.Servers,
+        excluding excluded: [HTTPDNSEndpoint] = [],
+        time: any TimeSource
+    ) {
+        self.excluded = excluded
         self.time = time
         source =
             switch servers {
@@ -98,9 +105,16 @@ final class NameServerList: Sendable {
             let file = try await reads.value(until: end, on: time) {
                 ResolvConf(try SmallFile.read(path, maximum: Self.maximumBytes, isSecret: false))
             }.value
+            let servers = file.servers.filter { !excluded.contains($0) }
+            guard !servers.isEmpty else {
+                throw HTTPDNSProviderError(
+                    code: .notConfigured,
+                    message: "\(path.escaped(limit: 200)) names no server but this process itself; name others"
+                )
+            }
             return state.withLock { state in
                 if let current = state.current, current.file == file { return current }
-                let current = Current(addresses: Self.addresses(file.servers, time), file: file)
+                let current = Current(addresses: Self.addresses(servers, time), file: file)
                 state.current = current
                 return current
             }
@@ -126,6 +140,7 @@ final class NameServerList: Sendable {
     }
 
     private static func unreadable(_ path: String, _ error: any Error) -> HTTPDNSProviderError {
+        if let error = error as? HTTPDNSProviderError { return error }
         let reason = (error as? SmallFile.Unreadable)?.reason ?? "\(error)"
         return HTTPDNSProviderError(
             code: .notConfigured,

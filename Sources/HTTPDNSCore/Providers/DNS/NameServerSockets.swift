@@ -48,6 +48,9 @@ final class NameServerSockets: Sendable {
         return try await socket.end.value(orOnCancel: .failure(CancellationError())).get()
     }
 
+    /// Returns whether a query in flight has this question, in the same case.
+    func isAsking(_ question: [UInt8]) -> Bool { table.isAsking(question) }
+
     /// Ends the queries in flight and the thread. Idempotent.
     func shutDown() { table.shutDown() }
 }
@@ -87,6 +90,10 @@ private final class NameServerSocketTable: Sendable {
             remove(number)
             throw error
         }
+    }
+
+    func isAsking(_ question: [UInt8]) -> Bool {
+        state.withLock { Array($0.open.values) }.contains { $0.query.asks(question) }
     }
 
     func remove(_ number: UInt64) { _ = state.withLock { $0.open.removeValue(forKey: number) } }
@@ -148,7 +155,7 @@ final class NameServerSocket: Sendable {
     private static let maximumUnrelated = 8
 
     let end = OneShot<Result<DNSServerQuery.Reading, any Error>>()
-    private let query: DNSServerQuery
+    let query: DNSServerQuery
     private let isStream: Bool
     private let state: Lock<State>
 
