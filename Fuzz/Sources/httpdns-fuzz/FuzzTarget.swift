@@ -19,6 +19,7 @@ struct FuzzTarget: Sendable {
         .jsonDNS,
         .mappingsFile,
         .proxyHandshake,
+        .receivedQuery,
         .serverQuery,
         .setCookie,
         .tencent,
