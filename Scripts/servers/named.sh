@@ -1,18 +1,19 @@
 # BIND as the HTTP-DNS provider: authoritative for test., DoH over TLS and HTTP/2, plain DNS for the tests' own tools.
-# Sourced by `start`; needs FOLDER, PKI, doh_port, dns_port, has_ipv6.
+# Sourced by `start`; needs FOLDER, PKI, doh_port, dns_port, dot_port, has_ipv6.
 
 write_named_configuration() {
     local home=$FOLDER/named ipv6=
     mkdir -p "$home"
     cp "$SCRIPTS/test.zone" "$home/test.zone"
     # Without this answer to a missing ::1 BIND would only warn; then tests would wait for a port that never opens.
-    [ "$has_ipv6" = true ] && ipv6="listen-on-v6 port $doh_port tls service http service { ::1; };"
+    [ "$has_ipv6" = true ] && ipv6="listen-on-v6 port $doh_port tls service http service { ::1; }; listen-on-v6 port $dot_port tls service { ::1; };"
     cat >"$home/named.conf" <<CONF
 tls service { cert-file "$PKI/doh.pem"; key-file "$PKI/doh.key"; };
 http service { endpoints { "/dns-query"; "/other/path"; }; listener-clients 500; streams-per-connection 100; };
 options {
     directory "$home"; pid-file none; session-keyfile none; lock-file none;
     listen-on port $dns_port { 127.0.0.1; };
+    listen-on port $dot_port tls service { 127.0.0.1; };
     listen-on port $doh_port tls service http service { 127.0.0.1; };
     $ipv6
     listen-on-v6 { none; };

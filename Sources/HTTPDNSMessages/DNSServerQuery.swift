@@ -17,16 +17,19 @@ package struct DNSServerQuery: Sendable {
 
     /// The message.
     package let message: [UInt8]
+    package var id: UInt16 { UInt16(message[0]) << 8 | UInt16(message[1]) }
     /// The offset after the question.
     private let questionEnd: Int
 
     /// - Parameters:
+    ///   - isPadded: As for ``DNSQuery/encoded(_:clientSubnet:usesEDNS:isPadded:wishes:)``.
     ///   - mixesCase: Whether the letters have a random case; else they are lower case.
     ///   - generator: The source of the ID and the case.
     package init(
         _ question: DNSQuestion,
         clientSubnet: DNSClientSubnet? = nil,
         usesEDNS: Bool = true,
+        isPadded: Bool = false,
         mixesCase: Bool = true,
         wishes: DNSSignatureWishes = DNSSignatureWishes(),
         using generator: inout some RandomNumberGenerator
@@ -35,7 +38,7 @@ package struct DNSServerQuery: Sendable {
             question,
             clientSubnet: clientSubnet,
             usesEDNS: usesEDNS,
-            isPadded: false,
+            isPadded: isPadded,
             wishes: wishes
         )
         let id = UInt16.random(in: 0...UInt16.max, using: &generator)

@@ -32,6 +32,7 @@ extension FileSettings {
         /// The name servers of kind `dns`.
         package var servers: HTTPDNSDNSProvider.Servers?
         package var transport = HTTPDNSDNSProvider.Transport.udp
+        package var tlsName: HTTPDNSName?
         package var certificateFile: String?
         /// The most private scope that it may answer; nil means ``FileSettings/answerScope``.
         package var answerScope: HTTPDNSAddressPolicy.Scope?
@@ -76,7 +77,7 @@ extension FileSettings.Provider {
     fileprivate static func settings(_ kind: Kind) -> [Setting<Self>] {
         switch kind {
         case .doh: [self.kind, url.required("such as url: \(dohExample)"), bootstrap, method] + service
-        case .dns: [self.kind, servers, transport] + answers
+        case .dns: [self.kind, transport, servers, tlsName, certificateFile] + answers
         case .google, .cloudflare: [self.kind, url, bootstrap] + service
         case .alidns: settings(.google) + alidnsAccount
         case .alibabaV1: settings(.google) + alibaba + discovery
@@ -109,18 +110,23 @@ extension FileSettings.Provider {
         .means("The addresses of the service, whose name is never looked up; a named URL needs them.")
     private static let method = Setting("method", \Self.method, .cases())
         .means("The method of DNS over HTTPS; HTTP caches can help with `get`.")
-    private static let servers = Setting("servers", \Self.servers, .servers)
-        .means(
-            "The name servers, in the order to try, with port 53 unless they have another; or the file that lists them."
-        )
-        .required("such as servers: [10.0.0.2, 10.0.0.3]")
+    private static let servers = Setting(
+        "servers",
+        \Self.servers,
+        ofSection: { SettingForm<HTTPDNSDNSProvider.Servers>.servers(overTLS: $0.transport == .tls).optional }
+    )
+    .means(
+        "The name servers, in the order to try, with port 53, over TLS 853, unless they have another; or the file "
+            + "that lists them."
+    )
+    .required("such as servers: [10.0.0.2, 10.0.0.3]")
     private static let transport = Setting("transport", \Self.transport, .cases())
         .means("The protocol of queries; what is too long for `udp`, or not certain, is asked for over TCP.")
-    private static let service: [Setting<Self>] =
-        [
-            .init("ca_file", \.certificateFile, .readableFile())
-                .means("The PEM file of the only authorities trusted for the service.")
-        ] + answers
+    private static let tlsName = Setting("tls_name", \Self.tlsName, .certificateName)
+        .means("The name that the servers' certificates must have, over TLS; without it their addresses.")
+    private static let certificateFile = Setting("ca_file", \Self.certificateFile, .readableFile())
+        .means("The PEM file of the only authorities trusted for the service.")
+    private static let service: [Setting<Self>] = [certificateFile] + answers
     private static let answers: [Setting<Self>] = [
         .init("answer_scope", \.answerScope, .scope)
             .means("The most private kind of address that it may answer, in place of `policy.providers_may_answer`."),
@@ -213,24 +219,34 @@ extension SettingForm<[HTTPDNSAddress]> {
     )
 }
 
-extension SettingForm<HTTPDNSDNSProvider.Servers> {
-    private static let list = SettingForm<[HTTPDNSEndpoint]>.list(
-        of: SettingForm<HTTPDNSEndpoint>(
-            "an address",
-            values: "`resolv.conf`, its path, or addresses, with a port or without"
-        ) {
-            (text, _) throws(ValueMistake) in try TargetText.parseServer(text, port: 53)
-        },
-        "the addresses of name servers, one or a list, or resolv.conf"
-    )
+extension SettingForm<HTTPDNSName> {
+    fileprivate static let certificateName = SettingForm("a name", values: "a name", schema: reference("name")) {
+        (text, _) throws(ValueMistake) in
+        try HostKeyText.parseName(text, addressHint: "leave it out: the certificate must have the server's address")
+    }
+}
 
-    static let servers = SettingForm { _ in
-        list.facts(nil)
-    } read: { reader, node, path, _ in
-        if let text = node.text, text == "resolv.conf" || text.hasPrefix("/") {
-            return .file(text == "resolv.conf" ? "/etc/resolv.conf" : text)
+extension SettingForm<HTTPDNSDNSProvider.Servers> {
+    static let servers = servers(overTLS: false)
+
+    static func servers(overTLS: Bool) -> Self {
+        let list = SettingForm<[HTTPDNSEndpoint]>.list(
+            of: SettingForm<HTTPDNSEndpoint>(
+                "an address",
+                values: "`resolv.conf`, its path, or addresses, with a port or without"
+            ) { (text, _) throws(ValueMistake) in
+                try TargetText.parseServer(text, port: overTLS ? HTTPDNSDNSProvider.tlsPort : 53)
+            },
+            "the addresses of name servers, one or a list, or resolv.conf"
+        )
+        return SettingForm { _ in
+            list.facts(nil)
+        } read: { reader, node, path, _ in
+            if let text = node.text, text == "resolv.conf" || text.hasPrefix("/") {
+                return .file(text == "resolv.conf" ? "/etc/resolv.conf" : text)
+            }
+            return list.read(&reader, node, path, nil).map { .addresses($0) }
         }
-        return list.read(&reader, node, path, nil).map { .addresses($0) }
     }
 }
 
@@ -389,7 +405,17 @@ extension FileSettings.Provider {
                 )
             }
         case .alidns: FileSettings.AlidnsAccount.check(&reader, fields, path: path)
-        case .doh, .dns, .google, .cloudflare: break
+        case .dns:
+            guard transport != .tls else { break }
+            for key in ["tls_name", "ca_file"] {
+                guard let node = fields[key] else { continue }
+                reader.mistakes.add(
+                    "\(path).\(key): there is no TLS without transport: tls",
+                    at: node.position,
+                    hint: "write transport: tls, or leave \(key) out"
+                )
+            }
+        case .doh, .google, .cloudflare: break
         }
     }
 }
@@ -444,6 +470,8 @@ extension FileSettings.Provider {
         case .dns:
             var settings = HTTPDNSDNSProvider.Configuration(name: name, servers: servers ?? .addresses([]))
             settings.transport = transport
+            settings.tlsName = tlsName
+            settings.trustRoots = trustRoots
             settings.answerScope = answerScope
             return try HTTPDNSDNSProvider(settings)
         case .alibabaV1, .alibabaV2:

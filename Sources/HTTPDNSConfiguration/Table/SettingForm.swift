@@ -458,4 +458,4 @@ extension SettingForm<String> {
 }
 
 /// The schema of a definition.
-private func reference(_ name: String) -> String { ##"{ "$ref": "#/$defs/\##(name)" }"## }
+func reference(_ name: String) -> String { ##"{ "$ref": "#/$defs/\##(name)" }"## }

@@ -104,7 +104,7 @@ struct ResolveWords: Sendable {
     private static func unknown(_ word: String) -> CommandFailure {
         .usage(
             "\(PrintableText.line(word)) is an option of dig that resolve-test does not have",
-            hint: "+short, +tcp, +https and +time are there; --json prints all that is known; see resolve --help"
+            hint: "+short, +tcp, +tls, +https and +time are there; --json prints all that is known; see resolve --help"
         )
     }
 

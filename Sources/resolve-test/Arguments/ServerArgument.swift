@@ -11,6 +11,7 @@ struct ServerArgument: Sendable {
         /// Datagrams, and TCP for what is too long for them.
         case datagrams
         case tcp
+        case tls
         /// DNS over HTTPS, at a path.
         case https(String)
     }
@@ -23,6 +24,8 @@ struct ServerArgument: Sendable {
     /// The server and its port, 0 for the usual one; nil for ``nameServers``.
     private(set) var server: HostArgument?
     private(set) var carrier = Carrier.datagrams
+    /// The name in the server's certificate; nil means the server itself.
+    private var tlsName: HTTPDNSName?
     private var givenTimeLimit: Duration?
 
     /// Whether a server is given, or that those of the system are asked.
@@ -51,6 +54,9 @@ struct ServerArgument: Sendable {
         if server == nil, case .https = carrier {
             throw .usage("+https has no @SERVER", hint: "write @SERVER +https, or @https://SERVER/dns-query")
         }
+        if tlsName != nil, carrier != .tls {
+            throw .usage("+tls-hostname is for +tls", hint: "write @SERVER +tls +tls-hostname=NAME")
+        }
         guard isGiven || givenTimeLimit == nil else {
             throw .usage("+time has no @SERVER", hint: "resolver.time_limit of a file limits other lookups")
         }
@@ -61,7 +67,7 @@ struct ServerArgument: Sendable {
         server = try HostArgument("\(given.bracketed):\(port)")
     }
 
-    /// Adds `+tcp`, `+https`, `+https=/path` or `+time=SECONDS`.
+    /// Adds `+tcp`, `+tls`, `+tls-hostname=NAME`, `+https`, `+https=/path` or `+time=SECONDS`.
     /// - Returns: Whether it is one of these.
     mutating func set(word: String) throws(CommandFailure) -> Bool {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -69,6 +75,13 @@ struct ServerArgument: Sendable {
         switch (parts[0], value) {
         case ("+tcp", nil):
             try set(carrier: .tcp)
+        case ("+tls", nil):
+            try set(carrier: .tls)
+        case ("+tls-hostname", let text?):
+            guard let name = try? HTTPDNSName(text) else {
+                throw .usage("+tls-hostname has no name", hint: "write +tls-hostname=dns.example")
+            }
+            tlsName = name
         case ("+https", let path):
             guard path?.hasPrefix("/") ?? true else {
                 throw .usage("+https has no path that begins with /", hint: "write +https or +https=/dns-query")
@@ -86,7 +99,7 @@ struct ServerArgument: Sendable {
 
     private mutating func set(carrier: Carrier) throws(CommandFailure) {
         guard self.carrier == .datagrams || self.carrier == carrier else {
-            throw .usage("+tcp and +https are two protocols", hint: "leave one of them out")
+            throw .usage("+tcp, +tls and +https are different protocols", hint: "leave all but one of them out")
         }
         self.carrier = carrier
     }
@@ -111,10 +124,13 @@ struct ServerArgument: Sendable {
     func provider(_ options: CommonOptions) async throws -> any RecordProvider {
         let addresses = try await addresses(options)
         do throws(HTTPDNSProviderConfigurationError) {
-            guard let server else { return try Self.nameServers(carrier) }
-            guard case .https(let path) = carrier else {
-                let port = server.port == 0 ? 53 : server.port
-                return try Self.nameServers(carrier, .addresses(addresses.map { .init(address: $0, port: port) }))
+            guard case .https(let path) = carrier, let server else {
+                let usual: UInt16 = carrier == .tls ? 853 : 53
+                let servers = server.map { server in
+                    let port = server.port == 0 ? usual : server.port
+                    return HTTPDNSDNSProvider.Servers.addresses(addresses.map { .init(address: $0, port: port) })
+                }
+                return try nameServers(servers ?? Self.nameServers, options)
             }
             var settings = HTTPDNSDoHProvider.Configuration(
                 name: Self.providerName,
@@ -128,14 +144,20 @@ struct ServerArgument: Sendable {
         }
     }
 
-    /// Returns the provider of name servers.
-    static func nameServers(
-        _ carrier: Carrier = .datagrams,
-        _ servers: HTTPDNSDNSProvider.Servers = nameServers
+    private func nameServers(
+        _ servers: HTTPDNSDNSProvider.Servers,
+        _ options: CommonOptions
     ) throws(HTTPDNSProviderConfigurationError) -> HTTPDNSDNSProvider {
-        let name = servers == nameServers ? systemName : providerName
+        let name = server == nil ? Self.systemName : Self.providerName
         var settings = HTTPDNSDNSProvider.Configuration(name: name, servers: servers)
-        settings.transport = carrier == .tcp ? .tcp : .udp
+        switch carrier {
+        case .tcp: settings.transport = .tcp
+        case .tls: settings.transport = .tls
+        case .datagrams, .https: break
+        }
+        if case .name(let name)? = server?.host { settings.tlsName = name }
+        settings.tlsName = tlsName ?? settings.tlsName
+        if let file = options.certificateAuthorityFile { settings.trustRoots = .file(file) }
         return try HTTPDNSDNSProvider(settings)
     }
 

@@ -20,7 +20,7 @@ struct ResolveCommand: Subcommand {
             name's route, or the name servers of the system. PTR takes an address. @URL is --doh URL.
 
             As with dig, @SERVER asks one name server alone and prints its records: @ADDRESS, @ADDRESS:PORT, @[IPV6]:PORT or \
-            @NAME. +tcp asks over TCP, +https or +https=/PATH over HTTPS; +time=SECONDS limits the answer. +short prints \
+            @NAME. +tcp asks over TCP, +tls over TLS, +https or +https=/PATH over HTTPS; +time=SECONDS limits the answer. +short prints \
             addresses and data alone. With --json, prints one line of JSON for each host and type. These words may stand \
             before and after HOST. Exits with 1 when a host has no address or no such record.
             """
@@ -71,7 +71,9 @@ struct ResolveCommand: Subcommand {
             }
             let types = words.recordTypes(nil)
             if !types.isEmpty {
-                let nameServers = try ServerArgument.nameServers()
+                let nameServers = try HTTPDNSDNSProvider(
+                    .init(name: ServerArgument.systemName, servers: ServerArgument.nameServers)
+                )
                 let lookup = RecordLookup(client, settings, nameServers: nameServers)
                 report.records = try await lookup.rows(words.hosts, types)
                 await nameServers.shutdown()

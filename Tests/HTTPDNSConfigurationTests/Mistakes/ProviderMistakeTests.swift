@@ -26,16 +26,16 @@ struct ProviderMistakeTests {
             providers:
               a: { kind: dns }
               b: { kind: dns, servers: [ns.corp.example] }
-              c: { kind: dns, servers: [10.0.0.2, "10.0.0.2:53"], transport: tls }
+              c: { kind: dns, servers: [10.0.0.2, "10.0.0.2:53"], transport: sctp }
               d: { kind: dns, servers: "10.0.0.2:0", url: https://192.0.2.53/ }
             =>
             f.yaml:3:3: providers["a"]: the key "servers" is missing (such as servers: [10.0.0.2, 10.0.0.3])
             f.yaml:4:29: providers["b"].servers: "ns.corp.example" is not an address but a name; allowed: IPv4 such as \
             203.0.113.7, IPv6 such as "2001:db8::7", either with a port (the name cannot be looked up here)
             f.yaml:5:39: providers["c"].servers: 10.0.0.2:53 is listed twice
-            f.yaml:5:66: providers["c"].transport: found "tls"; allowed: udp, tcp
+            f.yaml:5:66: providers["c"].transport: found "sctp"; allowed: udp, tcp, tls
             f.yaml:6:28: providers["d"].servers: "10.0.0.2:0": "0" is not a port; allowed: 1 to 65535
-            f.yaml:6:42: "url" is not a key of a provider of kind dns; allowed: kind, servers, transport, answer_scope, \
+            f.yaml:6:42: "url" is not a key of a provider of kind dns; allowed: kind, transport, servers, tls_name, ca_file, answer_scope, \
             limits (it is a key of a provider of kind doh)
             == A provider without a URL
             providers:

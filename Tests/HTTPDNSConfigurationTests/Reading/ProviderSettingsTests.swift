@@ -82,7 +82,7 @@ struct ProviderSettingsTests {
         #expect(paid.providers == [account])
     }
 
-    @Test("Name servers have port 53 unless another is written")
+    @Test("Name servers have port 53, over TLS 853, unless another is written")
     func nameServers() async throws {
         let text = """
             version: 1
@@ -91,6 +91,7 @@ struct ProviderSettingsTests {
               b: { kind: dns, servers: [10.0.0.2, "10.0.0.3:5353", "2001:db8::2", "[2001:db8::3]:54"], transport: tcp }
               c: { kind: dns, servers: resolv.conf }
               d: { kind: dns, servers: /run/systemd/resolve/resolv.conf }
+              e: { kind: dns, servers: [10.0.0.2, "10.0.0.3:53"], tls_name: dns.example, transport: tls }
             """
         let settings = try HTTPDNSConfigurationFile.settings(text, name: "f.yaml")
         let texts = settings.providers.map { provider -> [String] in
@@ -101,12 +102,13 @@ struct ProviderSettingsTests {
             texts == [
                 ["10.0.0.2:53"], ["10.0.0.2:53", "10.0.0.3:5353", "[2001:db8::2]:53", "[2001:db8::3]:54"],
                 [#"file("/etc/resolv.conf")"#], [#"file("/run/systemd/resolve/resolv.conf")"#],
+                ["10.0.0.2:853", "10.0.0.3:53"],
             ]
         )
-        #expect(settings.providers.map(\.transport) == [.udp, .tcp, .udp, .udp])
+        #expect(settings.providers.map(\.transport) == [.udp, .tcp, .udp, .udp, .tls])
         let providers = try HTTPDNSConfigurationFile.parse(text, name: "f.yaml").resolver.providers
-        #expect(providers.map(\.kind) == ["dns", "dns", "dns", "dns"])
-        #expect(providers.map(\.answerScope) == [.private, .public, .public, .public])
+        #expect(providers.map(\.kind) == ["dns", "dns", "dns", "dns", "dns"])
+        #expect(providers.map(\.answerScope) == [.private, .public, .public, .public, .public])
         for provider in providers { await provider.shutdown() }
     }
 

@@ -181,7 +181,7 @@ private let nameExceptions = """
         tencent.=name
     the kind of the provider: doh.kind= dns.kind= json.kind= json.=service alibaba.kind= alibaba.=version tencent.kind=
     account and secrets are keys of the provider: alibaba.=credential tencent.=credential
-    the file names a path: doh.ca_file=trustRoots json.ca_file=trustRoots alibaba.ca_file=trustRoots \
+    the file names a path: doh.ca_file=trustRoots dns.ca_file=trustRoots json.ca_file=trustRoots alibaba.ca_file=trustRoots \
         tencent.ca_file=trustRoots alibaba.addresses_file=addressStore tencent.addresses_file=addressStore \
         host-trust.ca_file=roots
     a Boolean reads as an assertion: cache.refresh_ahead=refreshesAhead route.enabled=isEnabled \

@@ -68,7 +68,7 @@ struct SchemaTests {
             "providers: { a: { kind: doh, url: https://192.0.2.53/, secret: x } }",
             "providers: { a: { kind: dns } }", "providers: { a: { kind: dns, servers: [] } }",
             "providers: { a: { kind: dns, servers: 10.0.0.2, transport: sctp } }",
-            "providers: { a: { kind: dns, servers: 10.0.0.2, ca_file: a.pem } }",
+            "providers: { a: { kind: dns, servers: 10.0.0.2, method: get } }",
             "providers: { a: { kind: json } }", "providers: { a: { kind: json-google, method: get } }",
             "providers: { a: { kind: json-cloudflare, account: b } }",
             "providers: { a: { kind: json-google, url: 192.0.2.53 } }",

@@ -12,12 +12,14 @@ struct DNSProviderAgainstBINDTests {
         _ name: String,
         over transport: HTTPDNSDNSProvider.Transport
     ) async throws -> HTTPDNSProviderAnswer {
+        let rig = try await ServerRig.shared()
         let server = HTTPDNSEndpoint(
             address: HTTPDNSAddress(v4: 127, 0, 0, 1),
-            port: try await ServerRig.shared().dnsPort
+            port: transport == .tls ? rig.dotPort : rig.dnsPort
         )
         var configuration = HTTPDNSDNSProvider.Configuration(name: "bind", servers: .addresses([server]))
         configuration.transport = transport
+        configuration.trustRoots = .file(rig.certificateAuthorityFile)
         let provider = try HTTPDNSDNSProvider(configuration)
         let answer = try await provider.resolve(
             HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: .both, timeLimit: .seconds(120))

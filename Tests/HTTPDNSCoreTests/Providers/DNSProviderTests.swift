@@ -218,7 +218,7 @@ struct DNSProviderTests {
 
     @Test(
         "A closed port leads to the next server at once",
-        arguments: HTTPDNSDNSProvider.Transport.allCases
+        arguments: [.udp, .tcp] as [HTTPDNSDNSProvider.Transport]
     )
     func closedPort(_ transport: HTTPDNSDNSProvider.Transport) async throws {
         let server = try ScriptedNameServer { [$0.answer()] }
@@ -249,7 +249,7 @@ struct DNSProviderTests {
         await provider.shutdown()
     }
 
-    @Test("A silent server has its share of the time", arguments: HTTPDNSDNSProvider.Transport.allCases)
+    @Test("A silent server has its share of the time", arguments: [.udp, .tcp] as [HTTPDNSDNSProvider.Transport])
     func silent(_ transport: HTTPDNSDNSProvider.Transport) async throws {
         let (silent, good) = (try ScriptedNameServer { _ in [] }, try ScriptedNameServer { [$0.answer()] })
         let clock = HTTPDNSManualClock()
@@ -290,7 +290,10 @@ struct DNSProviderTests {
         #expect(error.code == .badResponse && error.message.contains("behind the last record"), "\(error)")
     }
 
-    @Test("A shutdown ends the query in flight, and later ones", arguments: HTTPDNSDNSProvider.Transport.allCases)
+    @Test(
+        "A shutdown ends the query in flight, and later ones",
+        arguments: [.udp, .tcp] as [HTTPDNSDNSProvider.Transport]
+    )
     func shutsDown(_ transport: HTTPDNSDNSProvider.Transport) async throws {
         let server = try ScriptedNameServer { _ in [] }
         let provider = try provider([server.endpoint], over: transport)
@@ -315,7 +318,7 @@ struct DNSProviderTests {
         await provider.shutdown()
     }
 
-    @Test("It keeps the contract of providers", arguments: HTTPDNSDNSProvider.Transport.allCases)
+    @Test("It keeps the contract of providers", arguments: [.udp, .tcp] as [HTTPDNSDNSProvider.Transport])
     func contract(_ transport: HTTPDNSDNSProvider.Transport) async throws {
         let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)
         let server = try ScriptedNameServer { query in

@@ -58,7 +58,8 @@ struct ResolveWordsTests {
     @Test(
         "The words of dig select what carries a question, and its time",
         arguments: [
-            ("", .datagrams, 5), ("+tcp", .tcp, 5), ("+https", .https("/dns-query"), 5), ("+https=/q", .https("/q"), 5),
+            ("", .datagrams, 5), ("+tcp", .tcp, 5), ("+tls", .tls, 5), ("+tls +tls-hostname=a.test", .tls, 5),
+            ("+https", .https("/dns-query"), 5), ("+https=/q", .https("/q"), 5),
             ("+time=30", .datagrams, 30), ("+tcp +time=1", .tcp, 1),
         ] as [(String, ServerArgument.Carrier, Int)]
     )
@@ -99,10 +100,11 @@ struct ResolveWordsTests {
             ("one.test @", [], "@ has no server"),
             ("one.test @user:secret@1.1.1.1", [], "@SERVER has user information"),
             ("one.test @HTTPS://user:secret@1.1.1.1/q", [], "@SERVER has user information"),
-            ("one.test @1.1.1.1 +tls", [], "+tls is an option of dig that resolve-test does not have"),
+            ("one.test @1.1.1.1 +tls=1", [], "+tls=1 is an option of dig that resolve-test does not have"),
+            ("one.test @1.1.1.1 +tls-hostname=a.test", [], "+tls-hostname is for +tls"),
             ("one.test @1.1.1.1 @1.0.0.1", [], "two servers are given; one is asked"),
             ("one.test @1.1.1.1/q", [], "@1.1.1.1/q has a path"),
-            ("one.test @1.1.1.1 +tcp +https", [], "+tcp and +https are two protocols"),
+            ("one.test @1.1.1.1 +tcp +https", [], "+tcp, +tls and +https are different protocols"),
             ("one.test @1.1.1.1 +https=q", [], "+https has no path that begins with /"),
             ("one.test @1.1.1.1 +time=0", [], "+time has no whole number of seconds"),
             ("one.test @1.1.1.1 +tcp=1", [], "+tcp=1 is an option of dig that resolve-test does not have"),

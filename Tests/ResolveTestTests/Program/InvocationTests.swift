@@ -108,7 +108,7 @@ struct InvocationTests {
         [2] -x 127.0.0.1 is an option of dig that resolve-test does not have (resolve-test ADDRESS PTR asks for the \
         name of an address; -x is the proxy of fetch)
         $ one.test +trace
-        [2] +trace is an option of dig that resolve-test does not have (+short, +tcp, +https and +time are there; \
+        [2] +trace is an option of dig that resolve-test does not have (+short, +tcp, +tls, +https and +time are there; \
         --json prints all that is known; see resolve --help)
         $ A one.test --family v4
         [2] --family and a record type both select addresses (leave --family out: A is IPv4, AAAA is IPv6)

@@ -30,7 +30,7 @@ struct ServerQuestionTests {
         ("HTTPS", ["0 two.test."], ["0 two.test."]), ("TYPE65280", ["\\# 3 0AFF00"], ["\\# 3 0AFF00"]),
     ]
 
-    @Test("Records of each type are printed as in their zone, over UDP, TCP and HTTPS", arguments: records)
+    @Test("Records of each type are printed as in their zone, over every transport", arguments: records)
     func types(type: String, values: [String], data: [String]) async throws {
         let rig = try await ServerRig.shared()
         let name = "type-\(type.lowercased()).wild.test"
@@ -43,6 +43,12 @@ struct ServerQuestionTests {
             let status = "; \(name) \(type): NOERROR from 127.0.0.1:\(port) over \(carrier) in N ms\n"
             #expect(run.output.withoutTimes == lines + status && run.status == 0 && run.error == "", "\(run)")
         }
+        let tls = try await Program.run([
+            name, type, "@127.0.0.1:\(rig.dotPort)", "+tls", "+tls-hostname=doh.test", "+time=60",
+            "--cacert", rig.certificateAuthorityFile,
+        ])
+        let secure = "; \(name) \(type): NOERROR from 127.0.0.1:\(rig.dotPort) over tls in N ms\n"
+        #expect(tls.output.withoutTimes == lines + secure && tls.status == 0 && tls.error == "", "\(tls)")
         let https = try await Program.run([
             name, type, "@doh.test", "-p", "\(rig.dohPort)", "--bootstrap", "doh.test=127.0.0.1", "+https", "+time=60",
             "--cacert", rig.certificateAuthorityFile,

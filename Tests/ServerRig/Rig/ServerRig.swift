@@ -13,7 +13,7 @@ internal import HTTPDNSPrimitives
 /// of its own, such as `pin-moves.wild.test`.
 public final class ServerRig: Sendable {
     private struct Ready: Decodable {
-        let tlsPort, http1Port, httpPort, dohPort, dnsPort: UInt16
+        let tlsPort, http1Port, httpPort, dohPort, dnsPort, dotPort: UInt16
         let hasIPv6: Bool
         let nginxProcess, bindProcess: Int32
         let certificateAuthority, otherCertificateAuthority, accessLog, originLog, queryLog: String
@@ -34,6 +34,8 @@ public final class ServerRig: Sendable {
     public var dohPort: UInt16 { ready.dohPort }
     /// The port of BIND's plain DNS on 127.0.0.1.
     public var dnsPort: UInt16 { ready.dnsPort }
+    /// The port of DNS over TLS, with the certificate of ``dohPort``.
+    public var dotPort: UInt16 { ready.dotPort }
     /// The URL of the DoH service by name, usable with bootstrap address 127.0.0.1.
     public var dohURL: String { "https://doh.test:\(dohPort)/dns-query" }
     /// The URL of the DoH service by address literal.

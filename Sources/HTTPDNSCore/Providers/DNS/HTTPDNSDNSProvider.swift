@@ -28,6 +28,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
     private let configuration: Configuration
     private let servers: NameServerList
     private let sockets: NameServerSockets
+    private let streams: NameServerStreams
     private let time: any TimeSource
     private let plain: PlainServices<HTTPDNSEndpoint>
     /// The time until which servers are asked in lower case.
@@ -35,6 +36,10 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
 
     /// The files of search lists.
     private let searchFiles = Lock<[String: NameServerList]>([:])
+
+    /// The usual ports (RFC 1035 section 4.2, RFC 7858 section 3.1).
+    static let port: UInt16 = 53
+    package static let tlsPort: UInt16 = 853
 
     /// The time for which the provider remembers that a server changes the case of names.
     static let lowercaseLife = Duration.seconds(3600)
@@ -60,8 +65,18 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         name = configuration.name
         self.configuration = configuration
         self.time = time
-        servers = NameServerList(configuration.servers, excluding: configuration.excluded, time: time)
+        servers = NameServerList(
+            configuration.servers,
+            port: configuration.transport == .tls ? Self.tlsPort : Self.port,
+            excluding: configuration.excluded,
+            time: time
+        )
         sockets = NameServerSockets(time: time)
+        streams = NameServerStreams(
+            HTTPDNSTrust(roots: configuration.trustRoots),
+            name: configuration.tlsName?.description,
+            time: time
+        )
         plain = PlainServices(time: time)
     }
 
@@ -111,7 +126,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
     ) -> MessageQuestions {
         MessageQuestions(isSecret: false, time: time) { [self] question, subnet, limit, deadline in
             let servers = try await servers.current(until: deadline)
-            let transport = servers.file.usesTCP ? .tcp : configuration.transport
+            let transport = servers.file.usesTCP && configuration.transport == .udp ? .tcp : configuration.transport
             return try await servers.addresses.reply(limit: limit, deadline: deadline) { server, deadline in
                 try await plain.reply(of: server) { usesEDNS in
                     let query = ServerQuestion(
@@ -137,12 +152,13 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         var usesEDNS: Bool
         var wishes: DNSSignatureWishes
 
-        func query(mixesCase: Bool) -> DNSServerQuery {
+        func query(mixesCase: Bool, isPadded: Bool = false) -> DNSServerQuery {
             var generator = SystemRandomNumberGenerator()
             return DNSServerQuery(
                 question,
                 clientSubnet: clientSubnet,
                 usesEDNS: usesEDNS,
+                isPadded: isPadded,
                 mixesCase: mixesCase,
                 wishes: wishes,
                 using: &generator
@@ -157,6 +173,13 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
         over transport: Transport,
         _ deadline: MonotonicTime
     ) async throws -> UpstreamReply {
+        guard transport != .tls else {
+            // The certificate proves the sender: a case of its own proves nothing more.
+            let message = try await streams.ask(at: server, deadline: deadline) {
+                question.query(mixesCase: false, isPadded: true)
+            }
+            return UpstreamReply(message: message, from: server, over: .tls)
+        }
         let query = question.query(mixesCase: mixesCase(for: server))
         guard transport == .udp else { return try await streamed(query, at: server, deadline) }
         switch try await sockets.ask(query, at: server, over: .udp, deadline: deadline) {
@@ -238,6 +261,7 @@ public final class HTTPDNSDNSProvider: HTTPDNSProvider {
     public func shutdown() async {
         ProviderUsers.shared.note(isShutDown: true, self)
         sockets.shutDown()
+        streams.shutDown()
     }
 }
 
@@ -268,11 +292,13 @@ extension HTTPDNSDNSProvider {
         case udp
         /// A TCP connection for each query (RFC 7766).
         case tcp
+        /// A TLS connection for all queries to a server (RFC 7858). It is closed after 10 s without a query.
+        case tls
     }
 
     /// The source of the servers' addresses.
     public enum Servers: Hashable, Sendable {
-        /// These, in the order to try; their usual port is 53.
+        /// These, in the order to try; their usual port is 53, over TLS 853.
         case addresses([HTTPDNSEndpoint])
         /// The servers in the file at a path, in the form of resolv.conf(5), which is read once a second while there are queries.
         ///
@@ -288,6 +314,10 @@ extension HTTPDNSDNSProvider {
         public var servers: Servers
         /// The protocol of a query; the option `use-vc` of a file means ``Transport/tcp`` as well.
         public var transport: Transport = .udp
+        /// The name that the certificates of the servers must have, for ``Transport/tls``; nil means their addresses.
+        public var tlsName: HTTPDNSName?
+        /// The certificate authorities that are trusted for ``Transport/tls``.
+        public var trustRoots: HTTPDNSTrust.Roots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``). Name servers of a
         /// private network need ``HTTPDNSAddressPolicy/Scope/private``.
         public var answerScope: HTTPDNSAddressPolicy.Scope = .public

@@ -65,18 +65,22 @@ final class NameServerList: Sendable {
     private static let patience = Duration.milliseconds(100)
 
     private let source: Source
+    private let port: UInt16
     private let excluded: [HTTPDNSEndpoint]
     private let time: any TimeSource
     private let reads = SharedRead<ResolvConf>()
     private let state = Lock(State())
 
-    /// - Parameter excluded: Servers of a file that are not asked.
+    /// - Parameters:
+    ///   - port: The port of the servers of a file.
+    ///   - excluded: Servers of a file that are not asked.
     init(
         _ servers: HTTPDNSDNSProvider.Servers,
+        port: UInt16 = HTTPDNSDNSProvider.port,
         excluding excluded: [HTTPDNSEndpoint] = [],
         time: any TimeSource
     ) {
-        self.excluded = excluded
+        (self.port, self.excluded) = (port, excluded)
         self.time = time
         source =
             switch servers {
@@ -105,7 +109,8 @@ final class NameServerList: Sendable {
             let file = try await reads.value(until: end, on: time) {
                 ResolvConf(try SmallFile.read(path, maximum: Self.maximumBytes, isSecret: false))
             }.value
-            let servers = file.servers.filter { !excluded.contains($0) }
+            let servers = file.servers.map { HTTPDNSEndpoint(address: $0.address, port: port) }
+                .filter { !excluded.contains($0) }
             guard !servers.isEmpty else {
                 throw HTTPDNSProviderError(
                     code: .notConfigured,
