@@ -216,6 +216,10 @@ endif
 # SPOOF_SECONDS=600 forges answers for ten minutes.
 SPOOF_SECONDS ?= 10
 
+.PHONY: libunbound
+libunbound: build ## Look 100,000 names and faults up by `kind: dns` and by libunbound, and compare
+	Scripts/compare-libunbound
+
 .PHONY: spoof
 spoof: build ## Forge answers of a name server to an agent in a network of its own (SPOOF_SECONDS)
 	Tests/Spoofing/try-spoofing.py --for $(SPOOF_SECONDS) .build/debug/resolve-test
