@@ -28,9 +28,9 @@ extension FuzzTarget {
     /// The freshness of an HTTP response without an age.
     static let freshness = HTTPFreshness(HTTPFields())
 
-    /// Returns the error for a response code, which is that of a failure.
+    /// Returns the error for a response code, which is that of a failure, or NOERROR of a referral.
     static func failure(_ code: DNSResponseCode) -> HTTPDNSProviderError {
-        precondition(code != .noError && code != .nameError)
+        precondition(code != .nameError)
         return HTTPDNSProviderError(code: .serverFailure, message: "\(code)")
     }
 

@@ -88,6 +88,7 @@ func isWellFormed(_ outcome: HTTPDNSProviderAnswer.Family, question: DNSQuestion
     case .noData(let timeToLive), .nameError(let timeToLive):
         return (timeToLive ?? .zero) <= .seconds(604_800)
     case .failed(let error):
-        return ![.noError, .nameError].map(HTTPDNSProviderError.sample).contains(error)
+        // NOERROR is a referral.
+        return error != .sample(.nameError)
     }
 }

@@ -127,6 +127,7 @@ struct DNSOverTLSTests {
         let provider = try HTTPDNSDNSProvider(configuration, time: clock)
         for (seconds, opened) in [(0, 1), (9, 1), (9, 1), (11, 2)] as [(Int, Int)] {
             clock.advance(by: .seconds(seconds))
+            while server.ends < opened - 1 { try await Task.sleep(for: .milliseconds(2)) }
             #expect(try await provider.resolve(query("plain.test")).v4 == TLSNameServer.answer)
             #expect(server.log.count == opened, "\(seconds)")
         }
@@ -240,7 +241,7 @@ private final class TLSNameServer {
                         for byte in r: connection.sendall(bytes([byte]))
                     else: connection.sendall(r)
                     if mode == "closes": break
-            except (OSError, EOFError): pass
+            except (OSError, EOFError): note("end")
             connection.close()
         with open(log + ".port.new", "w") as file: file.write(str(listener.getsockname()[1]))
         os.rename(log + ".port.new", log + ".port")
@@ -281,6 +282,8 @@ private final class TLSNameServer {
 
     /// A word for each connection.
     var log: [String] { lines.filter { $0 == "open" } }
+    /// The number of connections that the client has closed.
+    var ends: Int { lines.count { $0 == "end" } }
     /// The lengths of the queries.
     var lengths: [Int] { lines.compactMap { Int($0) } }
 }

@@ -101,7 +101,7 @@ struct DoHServicesTests {
 
     @Test(
         "A failure of the HTTPS request leaves the addresses usable",
-        arguments: [(503, 0, .httpStatus), (200, 2, .serverFailure), (200, 5, .refused), (200, 3, .badResponse)]
+        arguments: [(503, 0, .httpStatus), (200, 2, .serverFailure), (200, 5, .refused), (200, 3, .serverFailure)]
             as [(Int, UInt16, HTTPDNSProviderError.Code)]
     )
     func failure(status: Int, responseCode: UInt16, code: HTTPDNSProviderError.Code) async throws {
