@@ -23,6 +23,20 @@ struct VarlinkTests {
             (resolve(#""family":2"#), .other(method: hostname)),
             (resolve(#""name":7"#), .other(method: hostname)),
             (#"{"method":"\#(hostname)"}"#, .other(method: hostname)),
+            (#"{"method":"\#(hook).QueryFilter"}"#, .filter(isWatched: false)),
+            (#"{"method":"\#(hook).QueryFilter","more":true}"#, .filter(isWatched: true)),
+            (
+                #"{"method":"\#(hook).ResolveRecord","parameters":{"question":[{"key":{"class":1,"type":28,"name":"a.test"}}]}}"#,
+                .records([VarlinkRequest.RecordKey("a.test", type: 28)])
+            ),
+            (
+                #"{"method":"\#(hook).ResolveRecord","parameters":{"question":[{"key":{"class":1,"type":-1,"name":"a.test"}}]}}"#,
+                .other(method: "\(hook).ResolveRecord")
+            ),
+            (
+                #"{"method":"\#(hook).ResolveRecord","parameters":{"question":[]}}"#,
+                .other(method: "\(hook).ResolveRecord")
+            ),
             (#"{"method":"a.b","oneway":true}"#, .oneWay), (#"{"method":"a.b"}"#, .other(method: "a.b")),
             ("{}", nil), ("", nil), ("[]", nil), (#"{"method":1}"#, nil), ("{", nil),
         ] as [(String, VarlinkRequest?)]
@@ -32,6 +46,7 @@ struct VarlinkTests {
     }
 
     private static let hostname = "io.systemd.Resolve.ResolveHostname"
+    private static let hook = "io.systemd.Resolve.Hook"
     private static func resolve(_ parameters: String) -> String {
         #"{"method":"\#(hostname)","parameters":{\#(parameters)}}"#
     }
@@ -153,6 +168,26 @@ struct VarlinkTests {
         state.lookup.resolver.killSwitch.turnOff()
         for name in ours + others { #expect(!isOurs(name), "\(name)") }
         await state.lookup.resolver.shutdown()
+    }
+
+    @Test(
+        "A hook's question is about the addresses of one name, and others are passed on",
+        arguments: [
+            ([("a.test", 1)], "a.test v4"), ([("a.test", 1), ("A.test.", 28)], "a.test v4 v6"),
+            ([("b\u{fc}cher.test", 1), ("xn--bcher-kva.test", 1)], "xn--bcher-kva.test v4"),
+            ([("a.test", 65)], "a.test"),
+            ([("a.test", 1), ("b.test", 1)], nil), ([("a.test", 16)], nil), ([("_a._tcp.test", 33)], nil),
+            ([("127.0.0.1", 1)], nil), ([("b\u{fc}cher.test", 1)], nil), ([("", 1)], nil),
+        ] as [([(String, UInt16)], String?)]
+    )
+    func hookQuestion(_ keys: [(String, UInt16)], _ expected: String?) {
+        let question = HookQuestion(keys.map { VarlinkRequest.RecordKey($0.0, type: $0.1) })
+        let text = question.map { question in
+            (["\(question.name)"] + [HTTPDNSAddress.Family.v4, .v6].filter(question.families.contains).map { "\($0)" })
+                .joined(separator: " ")
+        }
+        #expect(text == expected)
+        #expect(HookQuestion([VarlinkRequest.RecordKey("a.test", type: 1, recordClass: 3)]) == nil)
     }
 
     @Test("A method in a reply cannot end its text")

@@ -8,6 +8,8 @@ package import HTTPDNSPrimitives
 package struct AgentSettings: Hashable, Sendable {
     /// The path of the socket for libnss-resolve; nil for none.
     package var varlink: String?
+    /// The path of the socket for systemd-resolved's hook; nil for none.
+    package var hook: String?
     /// The path of the control socket; nil for none.
     package var control: String?
     /// The proxy; nil for none.
@@ -48,6 +50,9 @@ extension AgentSettings {
     static let settings: [Setting<Self>] = [
         .init("varlink", \.varlink, .unixSocket).means(
             "The socket for libnss-resolve, usually `/run/systemd/resolve/io.systemd.Resolve`."
+        ),
+        .init("hook", \.hook, .unixSocket).means(
+            "The socket for systemd-resolved 259 and later, such as `/run/systemd/resolve.hook/httpdns`."
         ),
         .init("control", \.control, .unixSocket).means("The control socket, for `dump`, `watch` and `switch`."),
         .init("proxy", \.proxy, .section(Proxy.settings) { _ in Proxy() })

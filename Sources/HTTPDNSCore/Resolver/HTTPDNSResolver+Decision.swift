@@ -69,6 +69,25 @@ extension HTTPDNSResolver {
         }
     }
 
+    /// The names that mappings and routes with providers decide about, each for all names below it as well; nil for every name. None
+    /// while the kill switch is off. For a listener whose clients are to ask for no other ones: a few that they ask for may be decided
+    /// elsewhere.
+    package var decidedZones: Set<HTTPDNSName>? {
+        guard killSwitch.isOn else { return [] }
+        let settings = live.current
+        var zones: Set<HTTPDNSName> = []
+        for (key, mapping) in settings.mappings.rules where key.port == nil {
+            guard mapping.action != .system, let zone = key.pattern.zone else { continue }
+            zones.insert(zone)
+        }
+        for route in settings.resolving.configuration.routes where route.mode == .use {
+            guard case .providers = route.action else { continue }
+            guard let zone = route.pattern.zone else { return nil }
+            zones.insert(zone)
+        }
+        return zones
+    }
+
     /// Returns the resolution of a prepared rule, if neither families nor policy could remove an address from it.
     func prepared(
         _ rule: IndexedRule,

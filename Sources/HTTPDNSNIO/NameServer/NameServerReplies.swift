@@ -6,9 +6,19 @@ internal import HTTPDNSCore
 internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
-extension ReceivedQuery {
+extension HTTPDNSResolver.Resolution {
     /// The longest time that a client may keep an answer: a move is to be seen soon, whatever caches stand between.
-    static let longestLife: Int64 = 30
+    private static let longestLife: Int64 = 30
+
+    /// The time for which a client may keep the addresses.
+    var secondsForClients: Int {
+        // The next client is to draw again.
+        if mapping?.targets.areWeighted == true { return 1 }
+        return Int(max(min(nanosecondsLeft / 1_000_000_000, Self.longestLife), 1))
+    }
+}
+
+extension ReceivedQuery {
     /// The time for which a client may keep that there is no address.
     static let absence = 5
     /// IANA's registry of extended errors (RFC 8914 section 5.2).
@@ -33,9 +43,7 @@ extension ReceivedQuery {
 
     /// Returns the response with addresses that an address alone can express: of the family, and without a port of their own.
     func response(_ resolution: HTTPDNSResolver.Resolution, cookie: [UInt8], limit: Int) -> [UInt8] {
-        let life = max(min(resolution.nanosecondsLeft / 1_000_000_000, Self.longestLife), 1)
-        // The next client is to draw again.
-        let seconds = resolution.mapping?.targets.areWeighted == true ? 1 : Int(life)
+        let seconds = resolution.secondsForClients
         let answers = resolution.endpoints.lazy
             .filter { $0.port == 0 && $0.address.family == family }
             .map { Self.record(question.type, timeToLive: seconds, $0.address.bytes) }

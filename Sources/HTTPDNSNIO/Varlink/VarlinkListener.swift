@@ -8,7 +8,8 @@ internal import HTTPDNSPrimitives
 internal import NIOCore
 internal import NIOPosix
 
-/// A server of `io.systemd.Resolve`, which Debian's libnss-resolve asks for the addresses of names.
+/// A server of `io.systemd.Resolve`, which Debian's libnss-resolve asks for the addresses of names, and of
+/// `io.systemd.Resolve.Hook`, by which systemd-resolved (259 and later) asks for records.
 ///
 /// Names that neither a mapping nor a route with providers decides are "not ours": they go on to the next service of
 /// `nsswitch.conf`. So are the queries of this process itself, or a lookup at the system resolver would ask itself.
@@ -47,6 +48,8 @@ package final class VarlinkListener: Sendable {
     static let maximumConnectionsOfAll = 512
     /// The time after which a connection without a call is closed. libnss-resolve makes one for each lookup.
     private static let idleLimit = TimeAmount.seconds(30)
+    /// The time between two looks at what a hook is to be asked for: mappings, routes or the switch may have changed.
+    static let filterInterval = TimeAmount.milliseconds(500)
 
     private let group: MultiThreadedEventLoopGroup
     private let server: any Channel
@@ -155,6 +158,22 @@ final class VarlinkState: Sendable {
         case later(HTTPDNSResolver.Query, HTTPDNSName)
     }
 
+    /// Returns the reply to a hook's question that needs no wait, or its lookup.
+    func hookAnswer(_ keys: [VarlinkRequest.RecordKey]) -> (
+        now: VarlinkReply?, later: @Sendable () async -> VarlinkReply
+    ) {
+        guard let question = HookQuestion(keys) else { return (.hookPasses, { .hookPasses }) }
+        let query = lookup.query(question.name, question.family)
+        if question.families.isEmpty {
+            let reply = lookup.decides(query) ? VarlinkReply.hookNoRecords : .hookPasses
+            return (reply, { reply })
+        }
+        return (
+            lookup.immediate(query).map { .hook($0, question) },
+            { [lookup] in .hook(await lookup.awaited(query), question) }
+        )
+    }
+
     /// Returns the reply that needs no wait, or the query to resolve.
     func answer(_ text: String, _ family: HTTPDNSAddress.Family?) -> Answer {
         guard case .name(let name)? = try? HTTPDNSHost(text) else { return .now(.notOurs) }
@@ -193,6 +212,9 @@ private final class VarlinkHandler: ChannelInboundHandler {
     private var call = 0
     private var work: Task<Void, Never>?
     private var limit: Scheduled<Void>?
+    /// The names that a hook was told to be asked for, while it watches them.
+    private var filter: Set<HTTPDNSName>??
+    private var filterWatch: RepeatedTask?
 
     init(_ state: VarlinkState) { self.state = state }
 
@@ -218,7 +240,8 @@ private final class VarlinkHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         work?.cancel()
         limit?.cancel()
-        (work, limit, messages) = (nil, nil, VarlinkMessages())
+        filterWatch?.cancel()
+        (work, limit, filterWatch, messages) = (nil, nil, nil, VarlinkMessages())
         if let peer { state.closed(by: peer.user) }
     }
 
@@ -238,7 +261,8 @@ private final class VarlinkHandler: ChannelInboundHandler {
     private func readOn(_ context: ChannelHandlerContext) { if context.channel.isWritable { context.read() } }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+        // One who watches the filter says nothing else.
+        if event is IdleStateHandler.IdleStateEvent, filterWatch == nil { context.close(promise: nil) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
@@ -251,7 +275,25 @@ private final class VarlinkHandler: ChannelInboundHandler {
             case .other(let method): reply(.notOurs(method), context)
             case .information:
                 // By a task: a process whose tasks are all blocked must not look healthy to its watchdog.
-                lookUp(context) { .information }
+                lookUp(context, orAfterLimit: .timedOut) { .information }
+            case .filter(let isWatched):
+                let zones = state.lookup.resolver.decidedZones
+                guard isWatched else {
+                    reply(.filter(zones, continues: false), context)
+                    continue
+                }
+                watchFilter(zones, context)
+            case .records(let keys):
+                guard peer?.process != getpid() else {
+                    reply(.hookPasses, context)
+                    continue
+                }
+                let answer = state.hookAnswer(keys)
+                if let now = answer.now {
+                    reply(now, context)
+                } else {
+                    lookUp(context, orAfterLimit: .hookTimedOut, answer.later)
+                }
             case .hostname(let name, let family):
                 guard peer?.process != getpid() else {
                     reply(.notOurs, context)
@@ -260,13 +302,36 @@ private final class VarlinkHandler: ChannelInboundHandler {
                 switch state.answer(name, family) {
                 case .now(let answer): reply(answer, context)
                 case .later(let query, let name):
-                    lookUp(context) { [state] in await state.lookUp(query, name) }
+                    lookUp(context, orAfterLimit: .timedOut) { [state] in await state.lookUp(query, name) }
                 }
             }
         }
     }
 
-    private func lookUp(_ context: ChannelHandlerContext, _ work: @escaping @Sendable () async -> VarlinkReply) {
+    /// Replies with the names to ask for, and again when they have changed, until the connection ends.
+    private func watchFilter(_ zones: Set<HTTPDNSName>?, _ context: ChannelHandlerContext) {
+        filter = .some(zones)
+        context.writeAndFlush(
+            wrapOutboundOut(ByteBuffer(bytes: VarlinkReply.filter(zones, continues: true).bytes)),
+            promise: nil
+        )
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let interval = VarlinkListener.filterInterval
+        filterWatch = context.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+            let (handler, context) = bound.value
+            let zones = handler.state.lookup.resolver.decidedZones
+            guard handler.filter != .some(zones), context.channel.isActive else { return }
+            handler.filter = .some(zones)
+            let reply = VarlinkReply.filter(zones, continues: true)
+            context.writeAndFlush(handler.wrapOutboundOut(ByteBuffer(bytes: reply.bytes)), promise: nil)
+        }
+    }
+
+    private func lookUp(
+        _ context: ChannelHandlerContext,
+        orAfterLimit timedOut: VarlinkReply,
+        _ work: @escaping @Sendable () async -> VarlinkReply
+    ) {
         call += 1
         let number = call
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
@@ -279,7 +344,7 @@ private final class VarlinkHandler: ChannelInboundHandler {
             handler.reply(reply, context)
             handler.serveNext(context)
         }
-        limit = context.eventLoop.scheduleTask(in: TimeAmount(state.lookup.timeLimit)) { deliver(.timedOut) }
+        limit = context.eventLoop.scheduleTask(in: TimeAmount(state.lookup.timeLimit)) { deliver(timedOut) }
         let loop = context.eventLoop
         self.work = Task.detached {
             let reply = await work()

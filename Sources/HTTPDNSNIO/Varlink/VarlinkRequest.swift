@@ -11,10 +11,32 @@ enum VarlinkRequest: Hashable, Sendable {
     case hostname(String, HTTPDNSAddress.Family?)
     /// The description of the service (`org.varlink.service.GetInfo`).
     case information
+    /// The names to ask for (`io.systemd.Resolve.Hook.QueryFilter`), and each change of them when it is watched.
+    case filter(isWatched: Bool)
+    /// Records that belong together (`io.systemd.Resolve.Hook.ResolveRecord`).
+    case records([RecordKey])
     /// A method that is not served, or parameters that are none of this service's.
     case other(method: String)
     /// A call that expects no reply.
     case oneWay
+
+    /// A name with a type and a class.
+    struct RecordKey: Hashable, Sendable {
+        var name: String
+        var type: UInt16
+        var recordClass: UInt16
+
+        init(_ name: String, type: UInt16, recordClass: UInt16 = 1) {
+            (self.name, self.type, self.recordClass) = (name, type, recordClass)
+        }
+
+        fileprivate init?(_ question: JSONValue) {
+            guard let key = question["key"], let name = key["name"]?.text, let type = key["type"]?.uint16,
+                let recordClass = key["class"]?.uint16
+            else { return nil }
+            self.init(name, type: type, recordClass: recordClass)
+        }
+    }
 
     private static let addressFamilies: [JSONValue: HTTPDNSAddress.Family?] = [
         // AF_UNSPEC, AF_INET and AF_INET6 of Linux.
@@ -32,6 +54,11 @@ enum VarlinkRequest: Hashable, Sendable {
         self = .other(method: method)
         switch method {
         case "org.varlink.service.GetInfo": self = .information
+        case "io.systemd.Resolve.Hook.QueryFilter": self = .filter(isWatched: call["more"] == .bool(true))
+        case "io.systemd.Resolve.Hook.ResolveRecord":
+            guard case .array(let questions)? = call["parameters"]?["question"], !questions.isEmpty else { break }
+            let keys = questions.compactMap(RecordKey.init)
+            if keys.count == questions.count { self = .records(keys) }
         case "io.systemd.Resolve.ResolveHostname":
             let parameters = call["parameters"]
             let family = VarlinkRequest.addressFamilies[parameters?["family"] ?? .number(0)]
@@ -41,7 +68,7 @@ enum VarlinkRequest: Hashable, Sendable {
     }
 }
 
-/// A reply to a ``VarlinkRequest``: the only code that writes one.
+/// A reply to a ``VarlinkRequest``: this and the replies of a hook are the only code that writes one.
 ///
 /// libnss-resolve (systemd 252) stops its process at a reply without addresses, and at one with addresses of another family than it
 /// asked for. So ``addresses(_:of:family:)`` alone makes a reply with addresses, and none is empty.
@@ -54,7 +81,7 @@ struct VarlinkReply: Hashable, Sendable {
     /// The message, with the NUL at its end.
     let bytes: [UInt8]
 
-    private init(_ kind: Kind, json: String) { (self.kind, bytes) = (kind, Array(json.utf8) + [0]) }
+    init(_ kind: Kind, json: String) { (self.kind, bytes) = (kind, Array(json.utf8) + [0]) }
 
     private init(_ kind: Kind, error: String, parameters: String = "{}") {
         self.init(kind, json: #"{"error":"\#(error)","parameters":\#(parameters)}"#)
@@ -85,7 +112,7 @@ struct VarlinkReply: Hashable, Sendable {
         .other,
         json:
             #"{"parameters":{"vendor":"swift-httpdns","product":"resolve-test agent","version":"\#(LibraryVersion.current)","#
-            + #""url":"","interfaces":["org.varlink.service","io.systemd.Resolve"]}}"#
+            + #""url":"","interfaces":["org.varlink.service","io.systemd.Resolve","io.systemd.Resolve.Hook"]}}"#
     )
 
     /// Returns the reply with those endpoints that an address alone can express, in their order: of the family, and without a port of

@@ -21,7 +21,7 @@ struct AgentCommand: Subcommand {
         abstract: "Serve names to the programs of this machine.",
         usage: "resolve-test agent [<options>]",
         discussion: """
-            Opens the listeners in the section agent of the configuration file: the socket that libnss-resolve asks, a \
+            Opens the listeners in the section agent of the configuration file: the sockets that libnss-resolve and systemd-resolved ask, a \
             name server, and a proxy on 127.0.0.1. Decides only about names with a mapping or a route to providers; all others go on to DNS, and \
             so does every name while the kill switch is off. Reads the file again when it changes. Asks its own socket each \
             second, and ends when there is no reply. SIGTERM and Ctrl-C end it. Needs the package traits NIO and YAML.
@@ -44,9 +44,9 @@ struct AgentCommand: Subcommand {
         guard let file = configurationFile ?? console.environment["HTTPDNS_CONFIG"].flatMap({ $0.isEmpty ? nil : $0 })
         else { throw CommandFailure.usage("no configuration file is given", hint: "give --config FILE") }
         let settings = try HTTPDNSConfigurationFile.agent(file)
-        guard settings.varlink != nil || settings.proxy != nil || settings.dns != nil else {
+        guard settings.varlink != nil || settings.hook != nil || settings.proxy != nil || settings.dns != nil else {
             throw CommandFailure.usage(
-                "\(file) opens no listener: it has none of agent.varlink, agent.dns and agent.proxy",
+                "\(file) opens no listener: it has none of agent.varlink, agent.hook, agent.dns and agent.proxy",
                 hint: "such as agent: { varlink: /run/systemd/resolve/io.systemd.Resolve }"
             )
         }
@@ -72,7 +72,7 @@ struct AgentCommand: Subcommand {
         // To the journal.
         let logger = Logger.standardError("agent", output.isVerbose ? .info : .notice)
         configuration.logger = logger
-        if settings.varlink != nil || settings.dns != nil {
+        if settings.varlink != nil || settings.hook != nil || settings.dns != nil {
             let note = "lookups have no port: only the proxy applies the mapping of"
             console.note(configuration.resolver.mappings.withPorts.map { "\(note) \($0)" }, unless: output.isJSON)
         }
@@ -159,7 +159,8 @@ struct AgentCommand: Subcommand {
 /// The open listeners of an agent.
 private final class AgentListeners: Sendable {
     private struct State: Sendable {
-        var varlink: VarlinkListener?
+        /// Of libnss-resolve and of systemd-resolved.
+        var varlink: [VarlinkListener] = []
         var dns: NameServerListener?
         var proxy: HTTPDNSProxy?
         var control: HTTPDNSControlSocket?
@@ -210,17 +211,18 @@ private final class AgentListeners: Sendable {
                 )
             }
         }
-        if let path = settings.varlink {
+        for (kind, path) in [("hook", settings.hook), ("varlink", settings.varlink)] {
+            guard let path else { continue }
             var configuration = VarlinkListener.Configuration(path: path)
             configuration.timeLimit = settings.timeLimit
             configuration.servesFallback = true
             do {
                 let varlink = try await VarlinkListener(client.resolver, configuration)
-                state.withLock { $0.varlink = varlink }
+                state.withLock { $0.varlink.append(varlink) }
             } catch let error as SocketFileError {
                 throw CommandFailure(kind: .usage, code: error.code.rawValue, message: error.message, hint: error.hint)
             }
-            report.tell("listening", "varlink \(path)", ["listener": .text("varlink"), "path": .text(path)])
+            report.tell("listening", "\(kind) \(path)", ["listener": .text(kind), "path": .text(path)])
         }
     }
 
@@ -261,11 +263,11 @@ private final class AgentListeners: Sendable {
 
     func close() async {
         let open = state.withLock { state in
-            defer { (state.varlink, state.dns, state.proxy, state.control) = (nil, nil, nil, nil) }
+            defer { (state.varlink, state.dns, state.proxy, state.control) = ([], nil, nil, nil) }
             return state
         }
         // First of all, so that names go on to DNS.
-        await open.varlink?.shutdown()
+        for varlink in open.varlink { await varlink.shutdown() }
         await open.dns?.shutdown()
         await open.proxy?.shutdown()
         await open.control?.shutdown()

@@ -104,7 +104,7 @@ struct CheckReport {
                 "agent.dns has no forward: names without mapping and route are refused, so it can be no program's only name server"
             )
         }
-        if agent?.varlink != nil || agent?.dns != nil {
+        if agent?.varlink != nil || agent?.hook != nil || agent?.dns != nil {
             warnings += configuration.resolver.mappings.withPorts.map {
                 "lookups at the agent have no port: only its proxy applies the mapping of \($0)"
             }

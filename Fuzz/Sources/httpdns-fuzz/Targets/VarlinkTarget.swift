@@ -33,7 +33,17 @@ extension FuzzTarget {
                     }
                 }
                 check(.addresses(endpoints, of: name, family: family), family)
-            case .information, .oneWay: break
+            case .records(let keys):
+                guard let question = HookQuestion(keys) else { continue }
+                let endpoints = octets.prefix(40).map {
+                    HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 10, 0, 0, $0), port: $0 % 7 == 0 ? 443 : 0)
+                }
+                let resolution = HTTPDNSResolver.Resolution(endpoints: endpoints, source: .mapping)
+                let reply = VarlinkReply.hook(.found(resolution), question)
+                precondition(
+                    (try? JSONReader.read(Array(reply.bytes.dropLast())))?["parameters"]?["rcode"]?.uint16 == 0
+                )
+            case .information, .oneWay, .filter: break
             }
         }
     }
