@@ -48,10 +48,15 @@ struct CheckCommand: Subcommand {
             )
             return ExitStatus.usage
         }
+        #if YAML
+        let agent = try? HTTPDNSConfigurationFile.agent(file)
+        #else
+        let agent: AgentSettings? = nil
+        #endif
         let report = CheckReport(
             file: file,
             configuration: configuration,
-            agent: try? HTTPDNSConfigurationFile.agent(file),
+            agent: agent,
             permissions: HTTPDNSConfigurationFile.permissionsFault(file),
             skipped: HTTPDNSConfigurationFile.skippedLines(of: file)
         )
